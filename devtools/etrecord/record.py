@@ -131,8 +131,9 @@ class ETRecord:
         """Add programs by user-chosen names. Raises RuntimeError for a reserved name."""
         self.graph_map = dict(self.graph_map or {})
         for name, module in extra_recorded_export_modules.items():
-            if any(reserved in name for reserved in RESERVED):
-                raise RuntimeError(f"'{name}' is a reserved name of the record")
+            reserved = next((entry for entry in RESERVED if entry in name), None)
+            if reserved is not None:
+                raise RuntimeError(f"'{name}': expected a name without '{reserved}', a reserved name of the record")
             if isinstance(module, EdgeProgramManager):
                 for method in sorted(module.methods):
                     self.graph_map[f"{name}/{method}"] = module.exported_program(method)

@@ -133,22 +133,25 @@ class EdgeProgramManager:
         programs as they are.
         """
         by_method = partitioner if isinstance(partitioner, dict) else dict.fromkeys(self._edge_programs, partitioner)
-        origin = self._origin
-        is_valid = set(by_method) <= self.methods and all(
-            isinstance(wanted, Partitioner) for wanted in by_method.values()
-        )
-        if (
-            origin is not None
-            and is_valid
-            and origin.is_useful_to(by_method)
-            and origin.is_current(self._edge_programs)
-        ):
+        origin = self._origin_for(by_method)
+        if origin is not None:
             from executorch.exir.program.lowering import lower  # returns a manager, so its module imports this one
 
             wanted = {name: [partitioner] for name, partitioner in by_method.items()}
             record = self._etrecord is not None
             return lower(origin.exported, wanted, self._config_methods, self.compile_config, generate_etrecord=record)
         return self._with(to_backend(MethodProgramsPartitionerSpec(self._edge_programs, by_method)))
+
+    def _origin_for(self, by_method: Mapping[str, Partitioner]) -> Origin | None:
+        """Return the exported programs if partitioners preserve operators that these programs have decomposed.
+
+        None for invalid partitioners, which `to_backend` of backend_api refuses.
+        """
+        are_valid = set(by_method) <= self.methods and all(isinstance(one, Partitioner) for one in by_method.values())
+        origin = self._origin
+        if origin is None or not are_valid:
+            return None
+        return origin if origin.is_useful_to(by_method) and origin.is_current(self._edge_programs) else None
 
     def to_executorch(self, config: ExecutorchBackendConfig | None = None) -> ExecutorchProgramManager:
         """Create out variants, plan memory and emit. Return a program that can be written to a file."""

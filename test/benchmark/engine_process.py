@@ -23,7 +23,6 @@ class Engine(NamedTuple):
     """An engine to compare.
 
     name: as reports call it. worker: the entry of `engine_worker`. python: the variable with its interpreter's path.
-
     own: the engine exists only with that variable; others run in this interpreter without it.
     products: the precision of the factors in its products, whose peak bounds its time.
     """

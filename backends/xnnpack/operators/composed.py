@@ -73,14 +73,14 @@ def _composed(
     )
 
 
-_APART = 5e-4
+_TANH_ERROR = 5e-4
 """Maximum error of the tanh approximation of gelu."""
 
 
 def _gelu_on_integers(node: Node, result: Affine, program: ExportedProgram) -> bool:
     """int8 gelu is a table of 256 results. It also serves the tanh approximation if that error is below one quantum."""
     exact = node.kwargs.get("approximate", "none") == "none"
-    return if_scales(lambda operands, scale: exact or scale > _APART)(node, result, program)
+    return if_scales(lambda operands, scale: exact or scale > _TANH_ERROR)(node, result, program)
 
 
 def _gelu(f: _Formula, node: Node) -> None:

@@ -31,8 +31,8 @@ class PaddedPlane {
 
   /// Copies an image. The padding must be zeros already; it stays so.
   void fill(const float* image, float* plane) const;
-  /// out(y, x) = place y * pitch() + x, for the places from `first` on, which are given. `out` is a
-  /// whole plane.
+  /// Copies `count` places, from place `first` on, to the plane `out`, without the unused columns:
+  /// out(y, x) = place y * pitch() + x.
   void collect(const float* places, size_t first, size_t count, float* out) const;
 
  private:

@@ -70,8 +70,8 @@ T sum_of(int64_t n, F&& f) {
   return sum;
 }
 
-/// A one-dimensional memory along dimension `dim` of memory of the sizes of `like`, still along the
-/// others.
+/// A one-dimensional memory, broadcast to the sizes of `like`: it varies along dimension `dim`, and
+/// has stride 0 along the others.
 inline Strided along(const Strided& vector, const Strided& like, int dim) {
   Strided result = vector;
   result.rank = 0;

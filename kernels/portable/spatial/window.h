@@ -30,8 +30,8 @@ struct WindowAxis {
 /// The three nested loops.
 struct WindowLoops {
   WindowAxis axis[kSpatial];
-  bool has_rows_of_channels =
-      false;  ///< height, width and channels (Images::take_channels_as_rows)
+  /// The axes are height, width and channels (Images::take_channels_as_rows).
+  bool has_rows_of_channels = false;
 
   /// The same for height, width and `channels` channels; the depth must be 1.
   void take_channels_as_rows(int64_t channels);

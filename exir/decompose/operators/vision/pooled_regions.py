@@ -20,7 +20,7 @@ Span = tuple[torch.Tensor, torch.Tensor]
 Maxima = tuple[torch.Tensor, torch.Tensor]
 """Values and their places in the image."""
 
-_MOST_PIXELS = 1 << 16  # of rows or columns: tables of maxima for larger bounds, or without bounds, would be too large
+_MAX_PIXELS = 1 << 16  # of rows or columns: for more, or without a bound, tables of maxima would be too large
 
 
 def _rounded(value: torch.Tensor) -> torch.Tensor:
@@ -42,7 +42,7 @@ def _pixel_spans(rois: torch.Tensor, axis: int, scale: float, bins: int, end_pix
 def _levels(extent: int) -> int | None:
     """Return the number of powers of 2 up to the largest extent, which a symbol may stand for; None without a bound."""
     bound = upper_bound(extent)
-    return None if bound is None or bound > _MOST_PIXELS else bound.bit_length()
+    return None if bound is None or bound > _MAX_PIXELS else bound.bit_length()
 
 
 def _shifted(images: torch.Tensor, dim: int, by: int) -> torch.Tensor:

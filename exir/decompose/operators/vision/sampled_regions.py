@@ -77,13 +77,13 @@ def pixel_weights(
 
     count: of samples in a bin, [K]: the same number in all, fixed_count, or one for each pixel that the bin covers.
     """
-    most = fixed_count or extent + 5
+    max_samples = fixed_count or extent + 5
     count = count.view(-1, 1, 1)
     distance = bin_size.view(-1, 1, 1) / count.clamp(min=1.0)  # of samples
     first_place = start.view(-1, 1, 1) + torch.arange(bins, dtype=start.dtype).view(-1, 1) * bin_size.view(-1, 1, 1)
-    # More than `most` samples are almost a pixel apart. Without those before the image, `most` contain all inside.
-    outside = torch.where(count > most, ((-1.0 - first_place) / distance - 0.5).floor().clamp(min=0), 0.0)
-    samples = outside + torch.arange(most, dtype=start.dtype)
+    # More samples are almost a pixel apart. `max_samples` of them, without those before the image, contain all inside.
+    outside = torch.where(count > max_samples, ((-1.0 - first_place) / distance - 0.5).floor().clamp(min=0), 0.0)
+    samples = outside + torch.arange(max_samples, dtype=start.dtype)
     place = first_place + (samples + 0.5) * distance
     counted = _inside(place, extent) & (samples < count)
     pixels = torch.arange(extent, dtype=start.dtype)
