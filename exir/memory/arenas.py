@@ -25,7 +25,7 @@ def by_arena(specs: Collection[TensorSpec]) -> dict[ArenaId, list[TensorSpec]]:
 
 
 def offset_unit(alignment: int, specs: Iterable[TensorSpec]) -> int:
-    """Return the number of bytes of which the offsets in one arena are multiples.
+    """Return the alignment of all offsets in one arena, in bytes.
 
     It is `alignment`, or more where the largest elements of the arena need it.
     """

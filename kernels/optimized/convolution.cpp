@@ -38,7 +38,8 @@ ImageLayout layout_of(const Tensor& input, const Tensor& out, const ConvGeometry
   return is_nhwc(input, g) && is_nhwc(out, g) ? ImageLayout::Nhwc : ImageLayout::Other;
 }
 
-/// False for weights whose outputs do not lie at one distance through all groups.
+/// Describes the weights to the engine. Returns false if outputs of one group and outputs of
+/// neighboring groups have different distances, which the engine does not support.
 bool weights_of(const ConvGeometry& g, const Strided& memory, const ConvCall& c, ConvWeights* to) {
   const int64_t width = memory.element_size();
   const int64_t outer = memory.strides[0] / width, inner = memory.strides[1] / width;
@@ -56,7 +57,7 @@ bool weights_of(const ConvGeometry& g, const Strided& memory, const ConvCall& c,
   return g.in_channels * outer == g.out_channels * inner;
 }
 
-size_t whole(size_t bytes) { return engine::round_up(bytes, engine::kAlignment); }
+size_t aligned(size_t bytes) { return engine::round_up(bytes, engine::kAlignment); }
 
 /// Depthwise convolutions of NCHW images in place.
 bool by_planes(KernelRuntimeContext& ctx, const ConvCall& c) {
@@ -77,8 +78,8 @@ bool on_images(KernelRuntimeContext& ctx, const ConvCall& c, bool is_nchw, bool 
                BytesOf&& bytes_of, Compute&& compute) {
   KernelThreads threads(c.work(), c.is_depthwise() ? kMinDepthwiseWork : kMinProductWork);
   const size_t batch = size_t(c.g.batch), pixels = c.size().height * c.size().width;
-  const size_t in_bytes = transposes ? whole(batch * pixels * c.inputs() * kSize) : 0;
-  const size_t out_bytes = transposes ? whole(batch * c.outputs() * c.channels() * kSize) : 0;
+  const size_t in_bytes = transposes ? aligned(batch * pixels * c.inputs() * kSize) : 0;
+  const size_t out_bytes = transposes ? aligned(batch * c.outputs() * c.channels() * kSize) : 0;
   void* const memory = scratch_for(
       ctx, threads, [&](size_t count) { return in_bytes + out_bytes + bytes_of(count); });
   if (memory == nullptr) return false;
@@ -158,7 +159,7 @@ bool by_packing(KernelRuntimeContext& ctx, const ConvCall& c, const Conv2d& plan
   return on_images(
       ctx, c, is_nchw, is_nchw,
       [&](size_t count) {
-        return whole(plan.packed_bytes()) + plan.scratch_bytes(batch, c.size(), count);
+        return aligned(plan.packed_bytes()) + plan.scratch_bytes(batch, c.size(), count);
       },
       [&](const float* input, float* output, float* packed, KernelThreads& threads) {
         plan.pack(weights, packed, threads);
@@ -170,7 +171,7 @@ bool by_packing(KernelRuntimeContext& ctx, const ConvCall& c, const Conv2d& plan
         call.packed = packed;
         call.output = output;
         call.output_pixel_stride = c.channels();
-        call.scratch = packed + whole(plan.packed_bytes()) / kSize;
+        call.scratch = packed + aligned(plan.packed_bytes()) / kSize;
         plan.run(call, threads);
       });
 }
