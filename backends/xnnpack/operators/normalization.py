@@ -40,8 +40,9 @@ class _Rows:
         self._bounds = list(bounds)
         self._length = torch.Size(bounds[-dims:]).numel()
         self._count = torch.Size(bounds[:-dims]).numel()
-        # Sizes and bounds of a value with one element a row.
-        self._row_sizes = [*sizes[:-dims], *[1] * dims], [*bounds[:-dims], *[1] * dims]
+        # Of a value with one element a row.
+        self._reduced_sizes = [*sizes[:-dims], *[1] * dims]
+        self._reduced_bounds = [*bounds[:-dims], *[1] * dims]
         self._is_reshapable = is_reshapable(sizes)
 
     def step(self, kind: type, *operands: g.ValueId) -> g.ValueId:
@@ -50,7 +51,7 @@ class _Rows:
 
     def step_per_row(self, kind: type, *operands: g.ValueId) -> g.ValueId:
         """Add a node whose result has one element a row."""
-        return self._low.step(self._node, kind, *operands, shape=self._row_sizes[1], dtype=torch.float32)
+        return self._low.step(self._node, kind, *operands, shape=self._reduced_bounds, dtype=torch.float32)
 
     def scalar(self, value: float) -> g.ValueId:
         return self._low.writer.constant(torch.tensor(value))
@@ -58,7 +59,7 @@ class _Rows:
     def mean(self, value: g.ValueId) -> g.ValueId:
         """Emit the mean of each row, broadcastable to the row."""
         if not self._is_reshapable:
-            means = self._low.writer.value(torch.float32, self._row_sizes[1])
+            means = self._low.writer.value(torch.float32, self._reduced_bounds)
             row_product(self._low, self._node, value, 1 / self._length, means)
             return means
         images = self._as(value, [None, self._length, 1, 1], [self._count, self._length, 1, 1])
@@ -86,7 +87,7 @@ class _Rows:
         return self._low.step(self._node, kind, images, shape=shape, dtype=torch.float32)  # type: ignore[arg-type]
 
     def _spread(self, means: g.ValueId) -> g.ValueId:
-        return self._as(means, *self._row_sizes)
+        return self._as(means, self._reduced_sizes, self._reduced_bounds)
 
     def _as(self, value: g.ValueId, sizes: Sequence[object], bounds: Sequence[int]) -> g.ValueId:
         return self._low.reshaped(self._node, value, sizes, bounds, torch.float32)

@@ -75,6 +75,30 @@ bool read_items(KernelRuntimeContext& ctx, const Strided& from, const Unique& ho
   return true;
 }
 
+/// Runs of equal items, which are neighbors in the order of the items.
+struct Runs {
+  int64_t count;
+  int64_t *firsts, *lengths;  // of each run: its first item, and its number of items
+  int64_t* run_of;            // the run of each item
+};
+
+bool find_runs(KernelRuntimeContext& ctx, const Items& items, Runs* runs) {
+  runs->count = 0;
+  runs->firsts = allocate<int64_t>(ctx, items.count);
+  runs->lengths = allocate<int64_t>(ctx, items.count);
+  runs->run_of = allocate<int64_t>(ctx, items.count);
+  if (runs->firsts == nullptr || runs->lengths == nullptr || runs->run_of == nullptr) return false;
+  for (int64_t i = 0; i < items.count; ++i) {
+    if (i == 0 || !items.equal(items.order[i - 1], items.order[i])) {
+      runs->firsts[runs->count] = items.order[i];
+      runs->lengths[runs->count++] = 0;
+    }
+    ++runs->lengths[runs->count - 1];
+    runs->run_of[items.order[i]] = runs->count - 1;
+  }
+  return true;
+}
+
 /// The first of each run of equal items goes to `values`.
 bool write_values(KernelRuntimeContext& ctx, const Strided& from, const Unique& how,
                   const int64_t* firsts, const Strided& values) {
@@ -103,6 +127,15 @@ Shape vector_of(int64_t n) {
   return shape;
 }
 
+/// Writes numbers to a tensor of their count.
+void write_numbers(const int64_t* numbers, const Tensor& out) {
+  const Strided to(out);
+  IndexWalk walk(to);
+  for (int64_t i = 0, n = to.numel(); i < n; ++i) {
+    *reinterpret_cast<int64_t*>(walk.next()) = numbers[i];
+  }
+}
+
 /// Slices without elements cannot be compared.
 bool expect_elements(KernelRuntimeContext& ctx, const Tensor& self, const Unique& how) {
   return !how.dim.has_value() || self.numel() > 0 ||
@@ -117,41 +150,24 @@ std::tuple<Tensor&, Tensor&, Tensor&> unique(KernelRuntimeContext& ctx, const Te
   std::tuple<Tensor&, Tensor&, Tensor&> result(out, inverse, counts);
   const Strided from(self);
   Items items;
+  Runs runs;
   if (!expect_number(ctx, "self", self) || !expect_elements(ctx, self, how) ||
       !expect_same_dtype(ctx, "self", self, "out0", out) ||
       !expect_dtype(ctx, "out1", inverse, ScalarType::Long) ||
-      !expect_dtype(ctx, "out2", counts, ScalarType::Long) || !read_items(ctx, from, how, &items)) {
+      !expect_dtype(ctx, "out2", counts, ScalarType::Long) ||
+      !read_items(ctx, from, how, &items) || !find_runs(ctx, items, &runs)) {
     return result;
   }
-  auto* const firsts = allocate<int64_t>(ctx, items.count);
-  auto* const lengths = allocate<int64_t>(ctx, items.count);
-  auto* const runs = allocate<int64_t>(ctx, items.count);  // of each item, its run
-  if (firsts == nullptr || lengths == nullptr || runs == nullptr) return result;
-  int64_t count = 0;
-  for (int64_t i = 0; i < items.count; ++i) {
-    if (i == 0 || !items.equal(items.order[i - 1], items.order[i])) {
-      firsts[count] = items.order[i];
-      lengths[count++] = 0;
-    }
-    ++lengths[count - 1];
-    runs[items.order[i]] = count - 1;
-  }
-  Shape shape = how.dim.has_value() ? Shape(self) : vector_of(count);
-  if (how.dim.has_value()) shape.sizes[*how.dim] = count;
+  Shape shape = how.dim.has_value() ? Shape(self) : vector_of(runs.count);
+  if (how.dim.has_value()) shape.sizes[*how.dim] = runs.count;
   const Shape whole = how.dim.has_value() ? vector_of(items.count) : Shape(self);
   if (!resize(ctx, out, shape) || !resize(ctx, inverse, how.with_inverse ? whole : vector_of(0)) ||
-      !resize(ctx, counts, vector_of(how.with_counts ? count : 0)) ||
-      !write_values(ctx, from, how, firsts, Strided(out))) {
+      !resize(ctx, counts, vector_of(how.with_counts ? runs.count : 0)) ||
+      !write_values(ctx, from, how, runs.firsts, Strided(out))) {
     return result;
   }
-  const Strided run_of(inverse), length_of(counts);
-  IndexWalk run(run_of), length(length_of);
-  for (int64_t i = 0, n = run_of.numel(); i < n; ++i) {
-    *reinterpret_cast<int64_t*>(run.next()) = runs[i];
-  }
-  for (int64_t i = 0, n = length_of.numel(); i < n; ++i) {
-    *reinterpret_cast<int64_t*>(length.next()) = lengths[i];
-  }
+  write_numbers(runs.run_of, inverse);
+  write_numbers(runs.lengths, counts);
   return result;
 }
 
