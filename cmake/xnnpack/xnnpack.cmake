@@ -3,7 +3,7 @@
 #   SYSTEM  the system, or the prefix XNNPACK_ROOT, with the functions of 2024-11
 #   PINNED  the pinned sources, which build_xnnpack.py builds once per machine
 #   AUTO    the first of these that is available
-#   NONE    nowhere: there is no target, and the backend runs on the CPU engine alone
+#   NONE    no target: the backend runs on the CPU engine alone
 set(XNNPACK_ROOT "" CACHE PATH "A prefix with XNNPACK's headers and libraries")
 
 function(executorch_find_xnnpack prefix)

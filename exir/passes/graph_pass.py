@@ -11,7 +11,7 @@ from torch.fx.passes.infra.pass_base import PassBase, PassResult
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.pass_base import ExportPass
 
-# Methods of ExportPass that run the interpretation. Overriding one of them does not ask for it.
+# Methods of ExportPass that control the interpretation. A subclass that overrides only these is not interpreted.
 _NOT_HOOKS = frozenset({"call", "call_submodule", "inputs", "should_preserve_symbolic_input_metadata"})
 _HOOKS = [
     name

@@ -13,8 +13,7 @@ import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-CMAKE = Path(__file__).parents[2] / "cmake"
-sys.path[:0] = [str(CMAKE), str(CMAKE / "xnnpack")]
+sys.path.extend(str(Path(__file__).parents[2] / "cmake" / folder) for folder in ("", "xnnpack"))
 from bill_of_materials import bill_of_materials
 from xnnpack_sources import ARCHIVES
 

@@ -88,7 +88,7 @@ def upper_bounds(node: Node) -> list[int]:
 
 
 def broadcast_at_bounds(sizes: Iterable[int | torch.SymInt]) -> bool:
-    """Return whether sizes broadcast at their upper bounds, as delegates require. Sizes without a bound do."""
+    """Return whether sizes broadcast at their upper bounds, as delegates require. Unbounded sizes always broadcast."""
     return len({upper_bound(size) for size in sizes} - {1, None}) <= 1
 
 

@@ -20,7 +20,7 @@ from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.exir.error import Rejection
 
 _MAX_PLACES = 1 << 16
-"""Limit of the places that a gather reads: the payload stores each of them."""
+"""Limit of the places that a gather reads: the payload stores all places."""
 
 
 class _Gather(NamedTuple):

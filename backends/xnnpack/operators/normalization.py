@@ -40,7 +40,7 @@ class _Rows:
         self._bounds = list(bounds)
         self._length = torch.Size(bounds[-dims:]).numel()
         self._count = torch.Size(bounds[:-dims]).numel()
-        # Of a value with one element a row.
+        # Sizes and bounds of a value with one element a row.
         self._reduced_sizes = [*sizes[:-dims], *[1] * dims]
         self._reduced_bounds = [*bounds[:-dims], *[1] * dims]
         self._is_reshapable = is_reshapable(sizes)

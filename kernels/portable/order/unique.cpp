@@ -154,8 +154,8 @@ std::tuple<Tensor&, Tensor&, Tensor&> unique(KernelRuntimeContext& ctx, const Te
   if (!expect_number(ctx, "self", self) || !expect_elements(ctx, self, how) ||
       !expect_same_dtype(ctx, "self", self, "out0", out) ||
       !expect_dtype(ctx, "out1", inverse, ScalarType::Long) ||
-      !expect_dtype(ctx, "out2", counts, ScalarType::Long) ||
-      !read_items(ctx, from, how, &items) || !find_runs(ctx, items, &runs)) {
+      !expect_dtype(ctx, "out2", counts, ScalarType::Long) || !read_items(ctx, from, how, &items) ||
+      !find_runs(ctx, items, &runs)) {
     return result;
   }
   Shape shape = how.dim.has_value() ? Shape(self) : vector_of(runs.count);

@@ -122,7 +122,8 @@ TEST_F(Signature, PayloadsOfOtherKindsAreRefused) {
   Sha256 digest;
   digest.fill(0xaa);
   const std::string right = subject_of(digest);
-  const std::string one = R"([{"name": "m", "algorithm": "sha256", "digest": ")" + kFileDigest + "\"}]";
+  const std::string one =
+      R"([{"name": "m", "algorithm": "sha256", "digest": ")" + kFileDigest + "\"}]";
   ASSERT_TRUE(read_signed_files(envelope(statement(one, right))).ok()) << log_.text();
   const std::string blake = R"([{"name": "m", "algorithm": "blake3", "digest": "00"}])";
   EXPECT_EQ(read_signed_files(envelope(statement(blake, right))).error(), Error::NotSupported);

@@ -44,7 +44,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxBytes = 1u << 20;
 constexpr unsigned kSecondsPerRun = 25;
-/// Share of the time that leak checks may take: each of them visits all living blocks.
+/// Share of the time that leak checks may take: each check visits all living blocks.
 constexpr double kLeakCheckShare = 0.03;
 constexpr size_t kMaxKept = 4000;
 

@@ -81,7 +81,7 @@ def pixel_weights(
     count = count.view(-1, 1, 1)
     distance = bin_size.view(-1, 1, 1) / count.clamp(min=1.0)  # of samples
     first_place = start.view(-1, 1, 1) + torch.arange(bins, dtype=start.dtype).view(-1, 1) * bin_size.view(-1, 1, 1)
-    # More samples are almost a pixel apart. `max_samples` of them, without those before the image, contain all inside.
+    # More samples are almost a pixel apart. After those before the image, `max_samples` contain all samples inside.
     outside = torch.where(count > max_samples, ((-1.0 - first_place) / distance - 0.5).floor().clamp(min=0), 0.0)
     samples = outside + torch.arange(max_samples, dtype=start.dtype)
     place = first_place + (samples + 0.5) * distance
