@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from executorch.devtools.checked_program import checked_program
 from executorch.devtools.pte_tool.differences import (
     ElementDiff,
     EValueDiff,
@@ -25,7 +26,7 @@ from executorch.devtools.pte_tool.differences import (
 from executorch.devtools.pte_tool.report import format_diff_result
 from executorch.devtools.pte_tool.tensor_difference import compare_tensors, describe
 from executorch.exir.schema import BackendDelegate, DataLocation, DelegateCall, ExecutionPlan, KernelCall, Tensor
-from executorch.exir.serialize import PteFile, deserialize_pte
+from executorch.exir.serialize import PteFile
 from executorch.exir.serialize.regular_file import read_regular_file
 from executorch.util.exit_code import exit_code
 
@@ -40,7 +41,7 @@ def diff_pte(
     files = []
     for path, data in ((path_a, data_a), (path_b, data_b)):
         try:
-            files.append(deserialize_pte(data))
+            files.append(checked_program(data))
         except ValueError as error:
             result.error = f"Deserialization failed: {path}: {error}"
             return result

@@ -10,6 +10,9 @@ from torch.export import export
 from executorch.backends.xnnpack import XnnpackPartitioner
 from executorch.devtools.pte_tool.diff_pte import diff_pte, format_diff_result, main
 from executorch.exir import to_edge_transform_and_lower
+from executorch.exir.schema import KernelCall, Tensor
+from executorch.exir.serialize import deserialize_pte
+from executorch.exir.serialize.serialize import serialize_pte
 
 
 def _file(model: torch.nn.Module, delegated: bool = False) -> bytes:
@@ -52,6 +55,28 @@ def test_delegates_with_different_payloads_are_reported() -> None:
 
 def test_bytes_that_are_no_program_give_a_result_with_an_error() -> None:
     assert "Deserialization failed: B" in str(diff_pte(_file(_linear()), b"no program").error)
+
+
+def test_an_index_of_nothing_gives_a_result_with_an_error() -> None:
+    file = deserialize_pte(_file(_linear()))
+    call = file.program.execution_plan[0].chains[0].instructions[0].instr_args
+    assert isinstance(call, KernelCall)
+    call.op_index = 99
+    error = diff_pte(_file(_linear()), bytes(serialize_pte(file))).error
+    assert "operator below" in str(error) and "found 99" in str(error)
+
+
+def test_elements_of_a_negative_size_are_not_compared() -> None:
+    files = []
+    for weight in (0.0, 0.5):
+        file = deserialize_pte(_file(_linear(weight)))
+        for value in file.program.execution_plan[0].values:
+            if isinstance(value.val, Tensor):
+                value.val.sizes = [-size for size in value.val.sizes]
+        files.append(bytes(serialize_pte(file)))
+    (plan,) = diff_pte(*files).plan_diffs
+    (tensor,) = plan.tensor_diffs
+    assert (tensor.bytes_differ, tensor.num_elements) == (True, 0)
 
 
 def test_the_command_prints_the_differences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
