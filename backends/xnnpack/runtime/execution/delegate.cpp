@@ -164,7 +164,7 @@ Result<const Tensor*> Delegate::checked(Span<EValue*> args, size_t index) const 
   return &tensor;
 }
 
-Error Delegate::take_input(size_t index, const Tensor& tensor, bool* resized) {
+Error Delegate::take_input(size_t index, const Tensor& tensor) {
   Argument& argument = arguments_[index];
   const bool is_scalar = is_scalar_for(tensor, argument.rank);
   DimOrderType order[Shape::kMaxRank];
@@ -173,7 +173,8 @@ Error Delegate::take_input(size_t index, const Tensor& tensor, bool* resized) {
   }
   for (size_t d = 0; d < argument.rank; ++d) {
     const size_t size = is_scalar ? 1 : static_cast<size_t>(tensor.size(order[d]));
-    *resized = *resized || argument.dims[d] != size;
+    // A later input may fail this call: the next one must know that the plan has other sizes.
+    planned_ = planned_ && argument.dims[d] == size;
     argument.dims[d] = size;
   }
   void* data = tensor.mutable_data_ptr();
@@ -228,12 +229,10 @@ Error Delegate::run(Span<EValue*> args, ET_RUNTIME_NAMESPACE::EventTracer* trace
   ET_CHECK_OR_RETURN_ERROR(args.size() == arguments_.size(), InvalidArgument,
                            "xnnpack: %zu arguments, expected %zu", args.size(), arguments_.size());
   const std::unique_lock<std::mutex> guard = workspace_->lock();
-  bool resized = !planned_;
   for (size_t i = 0; i < inputs_; ++i) {
-    ET_CHECK_OK_OR_RETURN_ERROR(take_input(i, *ET_UNWRAP(checked(args, i)), &resized));
+    ET_CHECK_OK_OR_RETURN_ERROR(take_input(i, *ET_UNWRAP(checked(args, i))));
   }
-  if (resized) {
-    planned_ = false;
+  if (!planned_) {
     const std::vector<Shape> inputs = input_shapes();
     const bool has_empty = std::any_of(inputs.begin(), inputs.end(), is_empty);
     (void)ET_UNWRAP(infer_shapes(payload_, {inputs.data(), inputs.size()},

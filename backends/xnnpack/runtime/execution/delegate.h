@@ -81,7 +81,7 @@ class Delegate final {
   runtime::Error add_argument(const fb_xnnpack::TensorValue& tensor);
   runtime::Result<const executorch::aten::Tensor*> checked(runtime::Span<runtime::EValue*> args,
                                                            size_t index) const;
-  runtime::Error take_input(size_t index, const executorch::aten::Tensor& tensor, bool* resized);
+  runtime::Error take_input(size_t index, const executorch::aten::Tensor& tensor);
   runtime::Error resize_output(size_t index, const executorch::aten::Tensor& tensor);
   /// The memory that the executor writes for an output: its own, or, if kernels would read beyond
   /// its end, a copy's.

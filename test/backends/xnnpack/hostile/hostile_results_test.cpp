@@ -122,6 +122,44 @@ TEST(HostileResults, AFusedClampDoesNotChangeTheWeightsOfALayerLikeIt) {
   }
 }
 
+/// The method "forward" calls x + one, and then other + wrong, whose dtype the payload refuses.
+TestProgram program_of_a_failing_call(uint32_t size) {
+  TestPayload p;
+  p.values = {input(0, {size, size}), input(1, {1}), output(2, {size, size})};
+  p.nodes = {{Kind::Add, {0, 1, 2}}};
+  MethodWriter w;
+  const int32_t delegate = add_delegate(w, p);
+  const auto bound = testing::Dynamism::DYNAMIC_BOUND;
+  const testing::Sizes sizes(2, static_cast<int32_t>(size));
+  const int32_t x = w.input(w.given(testing::Type::FLOAT, sizes, bound));
+  const int32_t one = w.input(w.given(testing::Type::FLOAT, {1}));
+  const int32_t other = w.input(w.given(testing::Type::FLOAT, sizes, bound));
+  const int32_t wrong = w.input(w.given(testing::Type::INT, {1}));
+  const int32_t sum = w.output(w.planned(testing::Type::FLOAT, sizes, bound));
+  const int32_t none = w.output(w.planned(testing::Type::FLOAT, sizes, bound));
+  w.run(testing::delegate(delegate, {x, one, sum}));
+  w.run(testing::delegate(delegate, {other, wrong, none}));
+  return w.finish();
+}
+
+TEST(HostileResults, ACallThatFailsDoesNotLeaveThePlanOfOtherSizes) {
+  constexpr int kMany = 8, kFew = 4;
+  const testing::ProgramFile file(program_of_a_failing_call(kMany));
+  extension::Module module(std::make_unique<extension::BufferDataLoader>(file.data(), file.size()));
+  // On the heap: AddressSanitizer reports a read of 64 elements of the 16.
+  std::vector<float> many(kMany * kMany, 1), few(kFew * kFew, 1), one = {1};
+  std::vector<int32_t> wrong = {1};
+  const auto large = extension::from_blob(many.data(), {kMany, kMany});
+  const auto small = extension::from_blob(few.data(), {kFew, kFew});
+  const auto number = extension::from_blob(one.data(), {1});
+  const auto integer = extension::from_blob(wrong.data(), {1}, aten::ScalarType::Int);
+  ASSERT_EQ(module.forward({large, number, small, integer}).error(), Error::InvalidArgument);
+  ASSERT_EQ(module.forward({small, number, small, integer}).error(), Error::InvalidArgument);
+  const auto sum = module.get_output();
+  ASSERT_EQ(sum.error(), Error::Ok);
+  EXPECT_EQ(sum->toTensor().numel(), kFew * kFew);
+}
+
 struct Padding {
   const char* name;
   Datatype datatype;
