@@ -33,14 +33,16 @@ class LargestFirst final {
   std::priority_queue<T> items_;
 };
 
-/// A sorted queue that returns the item at any place in O(log n) steps: a treap.
+/// A sorted queue that returns the item at any place in O(log n) steps: a treap. Its priorities are
+/// unpredictable: a file and a text that knew them could make it as deep as it has items, and
+/// functions here call themselves for each level.
 template <typename T>
 class AnyPlace final {
  public:
   size_t size() const { return size_of(root_); }
   void push(const T& item) {
     const auto added = int64_t(nodes_.size());
-    nodes_.push_back({item, uint32_t(random_()), kNone, kNone, 1});
+    nodes_.push_back({item, next_priority(), kNone, kNone, 1});
     int64_t first = kNone, rest = kNone;
     split(root_, item, &first, &rest);
     root_ = join(join(first, added), rest);
@@ -68,6 +70,10 @@ class AnyPlace final {
     size_t size;
   };
 
+  static uint32_t next_priority() {
+    static thread_local std::mt19937 generator{std::random_device{}()};
+    return uint32_t(generator());
+  }
   size_t size_of(int64_t tree) const { return tree == kNone ? 0 : nodes_[size_t(tree)].size; }
   void count(Node& node) { node.size = 1 + size_of(node.left) + size_of(node.right); }
   /// Items larger than `item`, and the rest.
@@ -101,7 +107,6 @@ class AnyPlace final {
 
   std::vector<Node> nodes_;
   int64_t root_ = kNone;
-  std::minstd_rand random_;
 };
 
 /// Merges `symbols` until `find(left, right, Merge&)` finds no pair of neighbors. The next merge
