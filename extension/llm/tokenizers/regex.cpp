@@ -95,6 +95,7 @@ class Matcher {
         steps_(steps),
         data_(pcre2_match_data_create_from_pattern(code, nullptr)),
         context_(pcre2_match_context_create(nullptr)) {
+    if (context_ != nullptr) pcre2_set_heap_limit(context_, kHeapKibibytes);
     uint32_t options = 0;
     pcre2_pattern_info(code, PCRE2_INFO_ALLOPTIONS, &options);
     is_anchored_ = (options & PCRE2_ANCHORED) != 0;
@@ -128,6 +129,9 @@ class Matcher {
  private:
   /// A match may take these steps without counting, and times as many at each further attempt.
   static constexpr uint32_t kFreeSteps = 1 << 10, kGrowth = 8;
+  /// Memory of a match that is interpreted, where each step may take 16 bytes for each group of the
+  /// pattern: PCRE2 compiles no pattern of thousands of groups to machine code.
+  static constexpr uint32_t kHeapKibibytes = 1 << 16;
   /// Bytes where an attempt may begin; its window ends this many bytes later.
   static constexpr size_t kWindow = 512, kWindowGrowth = 4;
   /// Bytes that are read in the time of a step.

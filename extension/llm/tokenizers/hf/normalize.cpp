@@ -2,8 +2,9 @@
 // The steps of a normalizer.
 #include <utf8proc.h>
 
-#include <cstdlib>
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include <executorch/extension/llm/tokenizers/hf/model.h>
 #include <executorch/extension/llm/tokenizers/utf8.h>
@@ -29,17 +30,61 @@ Result<std::string> replaced_pattern(const std::string& text, const Regex& patte
   return result.append(text, at);
 }
 
+/// Calls use(character, code point) for the characters of well-formed text.
+template <typename Use>
+void each_character(std::string_view text, Use&& use) {
+  while (!text.empty()) {
+    const size_t length = character_length(text);
+    use(text.substr(0, length), code_point(text, length));
+    text.remove_prefix(length);
+  }
+}
+
+/// Sorts each run of combining marks by their class. utf8proc sorts them by exchanges of neighbors,
+/// which takes quadratic time.
+void order_marks(std::vector<utf8proc_int32_t>& points) {
+  const auto class_of = [](utf8proc_int32_t point) {
+    return utf8proc_get_property(point)->combining_class;
+  };
+  for (auto first = points.begin(); first != points.end();) {
+    const auto last =
+        std::find_if(first, points.end(), [&](auto point) { return class_of(point) == 0; });
+    std::stable_sort(first, last, [&](auto a, auto b) { return class_of(a) < class_of(b); });
+    first = last == points.end() ? last : last + 1;
+  }
+}
+
+/// A Unicode normalization form of well-formed text.
 Result<std::string> composed(const std::string& text, int options) {
-  utf8proc_uint8_t* mapped = nullptr;
-  const utf8proc_ssize_t length = utf8proc_map(
-      reinterpret_cast<const utf8proc_uint8_t*>(text.data()), utf8proc_ssize_t(text.size()),
-      &mapped, utf8proc_option_t(options | UTF8PROC_STABLE));
-  if (length < 0) {
-    ET_LOG(Error, "tokenizer: text cannot be normalized: %s", utf8proc_errmsg(length));
+  // The longest decomposition, of U+FDFA, has 18 characters.
+  constexpr utf8proc_ssize_t kLongest = 32;
+  const auto all = utf8proc_option_t(options | UTF8PROC_STABLE);
+  std::vector<utf8proc_int32_t> points;
+  points.reserve(text.size());
+  utf8proc_ssize_t status = 0;
+  each_character(text, [&](std::string_view, uint32_t point) {
+    utf8proc_int32_t decomposed[kLongest];
+    int boundary = 0;
+    const utf8proc_ssize_t length =
+        utf8proc_decompose_char(utf8proc_int32_t(point), decomposed, kLongest, all, &boundary);
+    if (length < 0 || length > kLongest) {
+      status = length < 0 ? length : utf8proc_ssize_t(UTF8PROC_ERROR_OVERFLOW);
+      return;
+    }
+    points.insert(points.end(), decomposed, decomposed + length);
+  });
+  order_marks(points);
+  if (status == 0 && (options & UTF8PROC_COMPOSE) != 0) {
+    status = utf8proc_normalize_utf32(points.data(), utf8proc_ssize_t(points.size()), all);
+    points.resize(size_t(std::max<utf8proc_ssize_t>(status, 0)));
+  }
+  if (status < 0) {
+    ET_LOG(Error, "tokenizer: text cannot be normalized: %s", utf8proc_errmsg(status));
     return Error::EncodeFailure;
   }
-  std::string result(reinterpret_cast<const char*>(mapped), size_t(length));
-  std::free(mapped);
+  std::string result;
+  result.reserve(text.size());
+  for (const utf8proc_int32_t point : points) append_code_point(result, uint32_t(point));
   return result;
 }
 
@@ -56,16 +101,6 @@ std::string lowercased(std::string_view text) {
     text.remove_prefix(length);
   }
   return result;
-}
-
-/// Calls use(character, code point) for the characters of well-formed text.
-template <typename Use>
-void each_character(std::string_view text, Use&& use) {
-  while (!text.empty()) {
-    const size_t length = character_length(text);
-    use(text.substr(0, length), code_point(text, length));
-    text.remove_prefix(length);
-  }
 }
 
 bool is_chinese(uint32_t point) {

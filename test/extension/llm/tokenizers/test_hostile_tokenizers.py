@@ -3,6 +3,7 @@
 
 import json
 import struct
+import time
 
 import pytest
 
@@ -37,6 +38,20 @@ def opened(folder, **parts):
 def test_steps_that_make_too_much_of_a_text_are_refused(parts, tmp_path):
     with pytest.raises(InvalidArgumentError, match="produce too many bytes from a text"):
         opened(tmp_path, **parts).encode("a \u00e9 a")
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+def test_combining_marks_in_the_wrong_order_are_not_exchanged_one_by_one(form, tmp_path):
+    # The classes of the marks are 230 and 220: all of the second kind come first.
+    above, below, count = "\u0300", "\u0323", 50_000
+    vocabulary = {"<unk>": 0, "a": 1, above: 2, below: 3, "\u1ea1": 4, "\u00e0": 5}
+    model = {"type": "BPE", "vocab": vocabulary, "merges": [], "unk_token": "<unk>"}
+    ours = opened(tmp_path, model=model, added_tokens=[], normalizer={"type": form})
+    begin = time.process_time()
+    tokens = ours.encode("a" + (above + below) * count)
+    assert time.process_time() - begin < 5
+    first = [4, *[3] * (count - 1)] if form.endswith("C") else [1, *[3] * count]
+    assert tokens == [*first, *[2] * count]
 
 
 def test_added_tokens_share_one_limit_of_normalized_text(tmp_path):
@@ -88,6 +103,15 @@ def test_a_pattern_that_reads_all_text_at_each_byte_is_refused(pattern, tmp_path
     assert ours.encode("a" * 1000)
     with pytest.raises(InvalidArgumentError, match="text cannot be matched"):
         ours.encode("a" * 200_000)
+
+
+def test_a_pattern_that_takes_much_memory_at_each_step_is_refused(tmp_path):
+    # Each of 5000 steps keeps the places of 5000 groups: 400 MB for a byte of text.
+    split = {"type": "Split", "pattern": {"Regex": "(?:a" + "()" * 5000 + ")*(?:b|c)"}, "behavior": "Isolated"}
+    ours = opened(tmp_path, pre_tokenizer=split)
+    assert ours.encode("b")
+    with pytest.raises(InvalidArgumentError, match="text cannot be matched"):
+        ours.encode("a")
 
 
 @pytest.mark.parametrize("length", [1, 500, 513, 1023, 1025, 5000])
