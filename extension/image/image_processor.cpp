@@ -72,11 +72,13 @@ constexpr ImageProcessorConfig kMovedFrom = {/*target_width=*/0, /*target_height
 Error check_config(const ImageProcessorConfig& config) {
   ET_CHECK_OR_RETURN_ERROR(&config != &kMovedFrom, InvalidState,
                            "the image processor was moved from");
+  // The strides of the result, [1, channels, height, width], have 31 bits.
+  constexpr int32_t kMaxPixels = INT32_MAX / ImageProcessorConfig::kOutputChannels;
   ET_CHECK_OR_RETURN_ERROR(config.target_width > 0 && config.target_height > 0 &&
-                               int64_t{config.target_width} * config.target_height <= INT32_MAX,
+                               int64_t{config.target_width} * config.target_height <= kMaxPixels,
                            InvalidArgument,
-                           "the target size is %d x %d, expected 1 x 1 to 2^31 - 1 pixels",
-                           config.target_width, config.target_height);
+                           "the target size is %d x %d, expected 1 x 1 to %d pixels",
+                           config.target_width, config.target_height, kMaxPixels);
   for (int32_t c = 0; c < ImageProcessorConfig::kOutputChannels; ++c) {
     ET_CHECK_OR_RETURN_ERROR(config.normalization.std_dev[c] != 0.0f, InvalidArgument,
                              "the normalization divides channel %d by a standard deviation of 0",

@@ -93,6 +93,15 @@ bool strides_agree(const std::vector<StridesType>& given, const std::vector<Stri
 
 }  // namespace
 
+bool can_make_tensor(const std::vector<SizesType>& sizes, ScalarType type) {
+  const std::vector<DimOrderType> order = dim_order_of(sizes.size(), {});
+  std::vector<StridesType> strides(sizes.size());
+  return executorch::aten::safe_nbytes(type, sizes.data(), static_cast<ssize_t>(sizes.size()))
+             .ok() &&
+         runtime::dim_order_to_stride_nocheck(sizes.data(), order.data(), sizes.size(),
+                                              strides.data());
+}
+
 TensorPtr make_tensor_ptr(std::vector<SizesType> sizes, void* data,
                           std::vector<DimOrderType> dim_order, std::vector<StridesType> strides,
                           ScalarType type, TensorShapeDynamism dynamism,

@@ -29,6 +29,10 @@ namespace executorch::extension {
 
 using TensorPtr = std::shared_ptr<aten::Tensor>;
 
+/// True if a row-major tensor can have these sizes: its bytes and strides fit. make_tensor_ptr()
+/// ends the process for others.
+bool can_make_tensor(const std::vector<aten::SizesType>& sizes, aten::ScalarType type);
+
 /// A tensor over `data`, which must outlive the tensor unless `deleter` owns it: that is called
 /// with `data` when the last TensorPtr is gone. An empty `dim_order` is taken from `strides`, empty
 /// `strides` from the dim order; both empty mean row-major. `data` lies on `device`.

@@ -13,6 +13,25 @@
 
 namespace executorch::extension::llm {
 
+namespace internal {
+/// A tensor over `count` numbers, which must outlive it. `sizes` end with channels, rows, columns.
+inline runtime::Result<TensorPtr> image_tensor(const void* data, size_t count,
+                                               aten::ScalarType type,
+                                               std::vector<aten::SizesType> sizes) {
+  const aten::SizesType* const last = sizes.data() + sizes.size() - 3;
+  const aten::SizesType channels = last[0], height = last[1], width = last[2];
+  ET_CHECK_OR_RETURN_ERROR(width > 0 && height > 0 && channels > 0 &&
+                               uint64_t(width) * uint64_t(height) <= count / uint64_t(channels) &&
+                               uint64_t(width) * uint64_t(height) * uint64_t(channels) == count,
+                           InvalidArgument,
+                           "image: expected %d x %d pixels of %d channels, found %zu numbers",
+                           int(width), int(height), int(channels), count);
+  ET_CHECK_OR_RETURN_ERROR(can_make_tensor(sizes, type), InvalidArgument,
+                           "image: %zu numbers are more than a tensor has", count);
+  return from_blob(const_cast<void*>(data), std::move(sizes), type);
+}
+}  // namespace internal
+
 /// Pixels in the order channels, rows, columns.
 class Image final {
  public:
@@ -72,24 +91,23 @@ class Image final {
   /// toTensor(), which must succeed.
   TensorPtr tensor() const { return toTensor().get(); }
   /// A tensor [C, H, W], with `with_batch` [1, C, H, W], over the pixels, which must outlive it.
-  /// InvalidArgument if their number does not match the sizes.
+  /// InvalidArgument if their number does not match the sizes, or is more than a tensor has.
   runtime::Result<TensorPtr> toTensor(bool with_batch = false) const {
-    const size_t count = is_float() ? get_float_data().size() : get_uint8_data().size();
-    ET_CHECK_OR_RETURN_ERROR(
-        width_ > 0 && height_ > 0 && channels_ > 0 &&
-            uint64_t(width_) * uint64_t(height_) <= count / uint64_t(channels_) &&
-            uint64_t(width_) * uint64_t(height_) * uint64_t(channels_) == count,
-        InvalidArgument, "image: expected %d x %d pixels of %d channels, found %zu numbers",
-        int(width_), int(height_), int(channels_), count);
-    std::vector<aten::SizesType> sizes = {channels_, height_, width_};
-    if (with_batch) sizes.insert(sizes.begin(), 1);
-    const void* const data =
-        is_float() ? static_cast<const void*>(get_float_data().data()) : get_uint8_data().data();
-    return from_blob(const_cast<void*>(data), std::move(sizes),
-                     is_float() ? aten::ScalarType::Float : aten::ScalarType::Byte);
+    if (is_float()) {
+      return internal::image_tensor(get_float_data().data(), get_float_data().size(),
+                                    aten::ScalarType::Float, sizes(with_batch));
+    }
+    return internal::image_tensor(get_uint8_data().data(), get_uint8_data().size(),
+                                  aten::ScalarType::Byte, sizes(with_batch));
   }
 
  private:
+  std::vector<aten::SizesType> sizes(bool with_batch) const {
+    std::vector<aten::SizesType> sizes = {channels_, height_, width_};
+    if (with_batch) sizes.insert(sizes.begin(), 1);
+    return sizes;
+  }
+
   template <typename T>
   static std::vector<T> copy_of(const aten::Tensor& tensor) {
     const T* const data = tensor.const_data_ptr<T>();

@@ -258,6 +258,10 @@ TEST(ImageProcessorTest, WrongSettingsAndOutputsAreRefused) {
         .error();
   };
   EXPECT_EQ(error_of(target(0, 4)), Error::InvalidArgument);
+  // 3 * 2^30 numbers are more than a tensor has.
+  auto large = target(1 << 15, 1 << 15);
+  large.resize_mode = ResizeMode::LETTERBOX;
+  EXPECT_EQ(ImageProcessor(large).compute_letterbox_padding(2, 1), std::make_pair(0, 0));
   auto zero_deviation = target(2, 2);
   zero_deviation.normalization.std_dev[1] = 0;
   EXPECT_EQ(error_of(zero_deviation), Error::InvalidArgument);

@@ -320,6 +320,31 @@ TEST_F(PartsTest, InputsHaveOneTypeAndTensorsOfTheirSizes) {
   EXPECT_STREQ(llm::make_text_input("a").type_name(), "text");
 }
 
+// make_tensor_ptr() ends the process for strides of more than 31 bits. Nothing reads the numbers.
+TEST_F(PartsTest, MoreNumbersThanATensorHasAreRefused) {
+  using executorch::aten::ScalarType;
+  constexpr int32_t kSide = 1 << 16;
+  constexpr size_t kCount = size_t{kSide} * kSide;
+  const uint8_t byte = 0;
+  EXPECT_EQ(
+      llm::internal::image_tensor(&byte, 2 * kCount, ScalarType::Byte, {2, kSide, kSide}).error(),
+      Error::InvalidArgument);
+  EXPECT_EQ(
+      llm::internal::image_tensor(&byte, kCount, ScalarType::Byte, {1, 1, kSide, kSide}).error(),
+      Error::InvalidArgument);
+  EXPECT_EQ(llm::internal::image_tensor(&byte, kCount / 2, ScalarType::Byte, {4, kSide / 8, kSide})
+                .error(),
+            Error::Ok);
+  for (const bool with_batch : {false, true}) {
+    const auto tensor = [&](int32_t batch_size, int32_t rows) {
+      return llm::internal::audio_tensor(&byte, size_t(batch_size) * size_t(rows) * kSide,
+                                         ScalarType::Byte, batch_size, rows, kSide, with_batch);
+    };
+    EXPECT_EQ(tensor(2, kSide).error(), Error::InvalidArgument);
+    EXPECT_EQ(tensor(4, kSide / 4).error(), with_batch ? Error::InvalidArgument : Error::Ok);
+  }
+}
+
 TEST_F(PartsTest, ImagesAreCopiesOfTensorsInAnyDimOrder) {
   // [2, 1, 3], channels last
   const TensorPtr pixels =
