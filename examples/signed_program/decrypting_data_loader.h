@@ -9,8 +9,8 @@
 #include <memory>
 #include <utility>
 
-#include <executorch/extension/data_loader/buffer_data_loader.h>
 #include <executorch/extension/data_loader/file_data_loader.h>
+#include <executorch/extension/data_loader/shared_ptr_data_loader.h>
 
 using Key = std::array<unsigned char, 32>;
 
@@ -41,21 +41,21 @@ class DecryptingDataLoader final : public executorch::runtime::DataLoader {
     return DecryptingDataLoader(std::move(bytes), size - kNonce - kTag);
   }
 
-  DecryptingDataLoader(DecryptingDataLoader&&) noexcept = default;
-
   Result<FreeableBuffer> load(size_t offset, size_t size, const SegmentInfo& info) const override {
-    return view_.load(offset, size, info);
+    return loader_.load(offset, size, info);
   }
   Error load_into(size_t offset, size_t size, const SegmentInfo& info, void* out) const override {
-    return view_.load_into(offset, size, info, out);
+    return loader_.load_into(offset, size, info, out);
   }
-  Result<size_t> size() const override { return view_.size(); }
+  Result<size_t> size() const override { return loader_.size(); }
 
  private:
   static constexpr size_t kNonce = 12, kTag = 16;
 
   DecryptingDataLoader(FreeableBuffer bytes, size_t size)
-      : bytes_(std::move(bytes)), view_(bytes_.data(), size) {}
+      : DecryptingDataLoader(std::make_shared<FreeableBuffer>(std::move(bytes)), size) {}
+  DecryptingDataLoader(const std::shared_ptr<FreeableBuffer>& bytes, size_t size)
+      : loader_(std::shared_ptr<void>(bytes, const_cast<void*>(bytes->data())), size) {}
 
   /// Decrypts in place; the tag follows the bytes.
   static bool decrypt(const Key& key, const unsigned char* nonce, unsigned char* bytes, int size) {
@@ -70,6 +70,6 @@ class DecryptingDataLoader final : public executorch::runtime::DataLoader {
            EVP_DecryptFinal_ex(context.get(), bytes + written, &written) == 1;
   }
 
-  FreeableBuffer bytes_;
-  executorch::extension::BufferDataLoader view_;
+  // Owns the decrypted bytes. After a move it has none, and loading returns InvalidState.
+  executorch::extension::SharedPtrDataLoader loader_;
 };
