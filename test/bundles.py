@@ -19,10 +19,11 @@ class Softplus(torch.nn.Module):
 RIGHT = Softplus()(X)
 
 
-def bundle(*cases: MethodTestCase) -> bytes:
+def bundle(*cases: MethodTestCase, suites: int = 1) -> bytes:
+    """Return a file with the cases, in this number of suites of one method."""
     program = to_edge(torch.export.export(Softplus(), (X,))).to_executorch()
     return serialize_from_bundled_program_to_flatbuffer(
-        BundledProgram(program, [MethodTestSuite("forward", list(cases))])
+        BundledProgram(program, [MethodTestSuite("forward", list(cases))] * suites)
     )
 
 

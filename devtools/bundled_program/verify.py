@@ -38,18 +38,22 @@ def verify_bundled_program(data: BytesLike, rtol: float = 1e-5, atol: float = 1e
     """
     bundle = deserialize_from_flatbuffer_to_bundled_program(data)
     program = Runtime.get().load_program(bundle.program)
-    results = []
+    # A file may list a method thousands of times: it is loaded once.
+    cases: dict[str, list[tuple[int, schema.BundledMethodTestCase]]] = {}
     for suite in bundle.method_test_suites:
-        method = program.load_method(suite.method_name)
+        cases.setdefault(suite.method_name, []).extend(enumerate(suite.test_cases))
+    results = []
+    for name, numbered in cases.items():
+        method = program.load_method(name)
         if method is None:
-            raise ValueError(f"test suite of '{suite.method_name}': the program lacks this method")
-        for number, case in enumerate(suite.test_cases):
+            raise ValueError(f"test suite of '{name}': the program lacks this method")
+        for number, case in numbered:
             outputs = method.execute([value_of(value) for value in case.inputs])
             pairs = [(value_of(a), b) for a, b in zip(case.expected_outputs, outputs, strict=False)]
             checks = [_check(expected, output, rtol, atol) for expected, output in pairs]
             enough = not case.expected_outputs or len(case.expected_outputs) == len(outputs)
             passed = enough and all(is_close for _, is_close in checks)
-            results.append(CaseResult(suite.method_name, number, [largest for largest, _ in checks], passed))
+            results.append(CaseResult(name, number, [largest for largest, _ in checks], passed))
     return results
 
 

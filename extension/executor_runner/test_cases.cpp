@@ -3,6 +3,10 @@
 
 #include <stdio.h>
 
+#include <map>
+#include <string_view>
+#include <vector>
+
 #include <executorch/devtools/bundled_program/bundled_program.h>
 #include <executorch/extension/executor_runner/load/loaded_method.h>
 #include <executorch/extension/executor_runner/report/event_record.h>
@@ -73,15 +77,28 @@ void run_case(runtime::Method& method, const TestCase& test_case, const Options&
   ++(print_result(*error, options) ? counts.passed : counts.failed);
 }
 
-void run_suite(const TestSuite& suite, const runtime::Program& program, const DataFiles& data,
-               EventRecord& record, const Options& options, Counts& counts) {
-  LoadedMethod loaded = load_method(program, suite.method_name(), options, data, record.tracer());
+void run_suite(const TestSuite& suite, runtime::Method& method, EventRecord& record,
+               const Options& options, Counts& counts) {
   for (size_t i = 0; i < suite.size(); ++i) {
     ET_RUNTIME_NAMESPACE::internal::event_tracer_set_bundled_input_index(record.tracer(),
                                                                          static_cast<int>(i));
     printf("%s, case %zu: ", suite.method_name(), i);
-    run_case(loaded.method, require(suite.test_case(i), "no test case"), options, counts);
+    run_case(method, require(suite.test_case(i), "no test case"), options, counts);
   }
+}
+
+/// The suites that have test cases of the chosen method, by their method. A file may list a method
+/// thousands of times: it is loaded once.
+std::map<std::string_view, std::vector<TestSuite>> chosen_suites(
+    const bundled_program::Bundle& bundle, const Options& options) {
+  std::map<std::string_view, std::vector<TestSuite>> suites;
+  for (size_t i = 0; i < bundle.suites_size(); ++i) {
+    const TestSuite suite = bundle.suite(i);
+    if (suite.size() > 0 && (options.method.empty() || options.method == suite.method_name())) {
+      suites[suite.method_name()].push_back(suite);
+    }
+  }
+  return suites;
 }
 
 }  // namespace
@@ -91,10 +108,11 @@ bool run_test_cases(const bundled_program::Bundle& bundle, const runtime::Progra
   EventRecord record(options);
   const std::unique_ptr<DataFiles> data = load_data_files(options);
   Counts counts;
-  for (size_t i = 0; i < bundle.suites_size(); ++i) {
-    const TestSuite suite = bundle.suite(i);
-    if (options.method.empty() || options.method == suite.method_name()) {
-      run_suite(suite, program, *data, record, options, counts);
+  for (const auto& [method, suites] : chosen_suites(bundle, options)) {
+    LoadedMethod loaded =
+        load_method(program, suites[0].method_name(), options, *data, record.tracer());
+    for (const TestSuite& suite : suites) {
+      run_suite(suite, loaded.method, record, options, counts);
     }
   }
   record.write();

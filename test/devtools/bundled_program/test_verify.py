@@ -13,6 +13,7 @@ from executorch.devtools.bundled_program.verify import value_of, verify_bundled_
 from executorch.exir import to_edge
 from executorch.exir.schema import ScalarType
 from executorch.exir.serialize import MalformedProgramError
+from executorch.runtime import Method, Program
 
 
 def test_cases_pass_within_the_tolerances() -> None:
@@ -38,6 +39,20 @@ def test_an_output_of_other_sizes_does_not_pass() -> None:
 def test_a_tensor_that_contradicts_itself_is_malformed(sizes: list[int], order: list[int], nbytes: int) -> None:
     with pytest.raises(MalformedProgramError, match="a tensor of sizes"):
         value_of(schema.Value(schema.Tensor(ScalarType.FLOAT, sizes, bytes(nbytes), order)))
+
+
+def test_a_method_in_many_suites_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    loads = []
+    load_method = Program.load_method
+
+    def counted(program: Program, name: str) -> Method | None:
+        loads.append(name)
+        return load_method(program, name)
+
+    monkeypatch.setattr(Program, "load_method", counted)
+    results = verify_bundled_program(bundle(MethodTestCase((X,), RIGHT), suites=3), atol=1e-6)
+    assert loads == ["forward"]
+    assert [(result.case, result.passed) for result in results] == [(0, True)] * 3
 
 
 class Twice(torch.nn.Module):

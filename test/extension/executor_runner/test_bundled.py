@@ -48,6 +48,15 @@ def test_a_bundled_program_is_recognised_and_compared_with_the_documented_tolera
     assert "FAILED: 1 of 24 numbers beyond 1e-06 + 0 * |expected|" in done.stdout
 
 
+def test_a_method_in_many_suites_is_loaded_once(tmp_path: Path) -> None:
+    (tmp_path / "bundle").write_bytes(bundle(MethodTestCase((X,), RIGHT), suites=3))
+    done = run("--bundled", tmp_path / "bundle", "--atol", "1e-6", "--etdump_path", tmp_path / "trace")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("forward, case 0: passed") == 3
+    names = [run.name for run in read_trace((tmp_path / "trace").read_bytes()).runs]
+    assert (names.count("Execute"), names.count("Default")) == (3, 1)
+
+
 def test_a_case_that_does_not_fit_fails_by_name(tmp_path: Path) -> None:
     (tmp_path / "flat").write_bytes(bundle(MethodTestCase((X,), RIGHT.flatten())))
     done = run("--bundled", tmp_path / "flat")
