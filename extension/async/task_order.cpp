@@ -27,26 +27,34 @@ constexpr size_t kHeader = 3;
 /// more time than concurrency saves.
 constexpr size_t kMaxTasks = 1 << 14;
 constexpr size_t kMaxComparisons = 1 << 26;
+/// Each pair that no others imply takes up to 256 words of work.
+constexpr size_t kMaxPairs = 1 << 20;
 
 /// (earlier, later)
 using Pair = std::pair<uint32_t, uint32_t>;
 
-/// Transitive order: the tasks that are done when a task begins.
-class Before final {
+/// A set of pairs of tasks, with a bit for each pair.
+class Pairs final {
  public:
-  explicit Before(size_t tasks) : row_((tasks + 63) / 64), bits_(row_ * tasks) {}
+  explicit Pairs(size_t tasks) : row_((tasks + 63) / 64), bits_(row_ * tasks) {}
 
   bool has(Pair pair) const {
     return (bits_[pair.second * row_ + pair.first / 64] >> pair.first % 64 & 1) != 0;
   }
-  /// Adds a pair. All pairs whose later task is `pair`'s earlier one must have been added.
+  /// True if the set has none of the 64 pairs that have a word with `pair`.
+  bool has_none_beside(Pair pair) const { return bits_[pair.second * row_ + pair.first / 64] == 0; }
   void add(Pair pair) {
+    bits_[pair.second * row_ + pair.first / 64] |= uint64_t{1} << pair.first % 64;
+  }
+  /// Adds a pair to a transitive order: the tasks that are done when a task begins. All pairs whose
+  /// later task is `pair`'s earlier one must have been added.
+  void add_transitive(Pair pair) {
     uint64_t* const later = bits_.data() + pair.second * row_;
     const uint64_t* const earlier = bits_.data() + pair.first * row_;
     for (size_t i = 0; i <= pair.first / 64; ++i) {
       later[i] |= earlier[i];
     }
-    later[pair.first / 64] |= uint64_t{1} << pair.first % 64;
+    add(pair);
   }
 
  private:
@@ -119,10 +127,10 @@ Error check_jumps(const std::vector<uint32_t>& ends, const char* method, const M
   return Error::Ok;
 }
 
-/// Finds pairs of tasks that access the same position, at least one of them writing; false if there
-/// are too many.
+/// Finds pairs of tasks that access the same position, at least one of them writing; false if that
+/// takes too many comparisons.
 bool find_conflicts(std::vector<MemoryEffect> effects, const std::vector<uint32_t>& ends,
-                    std::vector<Pair>* pairs) {
+                    Pairs* pairs) {
   std::sort(
       effects.begin(), effects.end(), [](const MemoryEffect& left, const MemoryEffect& right) {
         return std::make_pair(left.space, left.begin) < std::make_pair(right.space, right.begin);
@@ -140,41 +148,42 @@ bool find_conflicts(std::vector<MemoryEffect> effects, const std::vector<uint32_
       const MemoryEffect& other = effects[j];
       if (++looks > kMaxComparisons) return false;
       if (effect.instruction != other.instruction && (effect.is_written || other.is_written)) {
-        pairs->push_back(std::minmax(effect.instruction, other.instruction));
+        pairs->add(std::minmax(effect.instruction, other.instruction));
       }
     }
   }
   return true;
 }
 
-/// The order of all pairs, without transitively implied ones.
-TaskOrder make_order(std::vector<uint32_t> ends, std::vector<Pair> pairs) {
-  const size_t tasks = ends.size();
-  std::sort(pairs.begin(), pairs.end(), [](const Pair& left, const Pair& right) {
-    return left.second != right.second ? left.second < right.second : left.first > right.first;
-  });
-  Before before(tasks);
+/// Sets the order of all pairs, without transitively implied ones; false if these are too many.
+bool make_order(std::vector<uint32_t> ends, const Pairs& pairs, TaskOrder* order) {
+  const auto tasks = static_cast<uint32_t>(ends.size());
+  Pairs before(tasks);
   std::vector<Pair> kept;
-  TaskOrder order;
-  order.waits_for.resize(tasks);
-  order.first_follower.resize(tasks + 1);
-  for (const Pair& pair : pairs) {
-    if (before.has(pair)) continue;
-    before.add(pair);
-    kept.push_back(pair);
-    ++order.waits_for[pair.second];
-    ++order.first_follower[pair.first + 1];
+  order->waits_for.resize(tasks);
+  order->first_follower.resize(tasks + 1);
+  for (uint32_t second = 0; second < tasks; ++second) {
+    for (uint32_t first = second; first-- > 0;) {
+      const Pair pair(first, second);
+      if (pairs.has_none_beside(pair)) first -= first % 64;
+      if (!pairs.has(pair) || before.has(pair)) continue;
+      if (kept.size() == kMaxPairs) return false;
+      before.add_transitive(pair);
+      kept.push_back(pair);
+      ++order->waits_for[second];
+      ++order->first_follower[first + 1];
+    }
   }
   for (size_t i = 0; i < tasks; ++i) {
-    order.first_follower[i + 1] += order.first_follower[i];
+    order->first_follower[i + 1] += order->first_follower[i];
   }
-  order.followers.resize(kept.size());
-  std::vector<uint32_t> next(order.first_follower);
+  order->followers.resize(kept.size());
+  std::vector<uint32_t> next(order->first_follower);
   for (const Pair& pair : kept) {
-    order.followers[next[pair.first]++] = pair.second;
+    order->followers[next[pair.first]++] = pair.second;
   }
-  order.ends = std::move(ends);
-  return order;
+  order->ends = std::move(ends);
+  return true;
 }
 
 TaskOrder one_task(size_t instructions) {
@@ -199,8 +208,8 @@ Result<TaskOrder> order_from(const FreeableBuffer& stated, const fb::ExecutionPl
   }
   const std::vector<uint32_t> words = ET_UNWRAP(words_of(stated, method));
   std::vector<uint32_t> ends;
-  std::vector<Pair> pairs;
-  ET_CHECK_OK_OR_RETURN_ERROR(read_order(words, method, instructions, &ends, &pairs));
+  std::vector<Pair> stated_pairs;
+  ET_CHECK_OK_OR_RETURN_ERROR(read_order(words, method, instructions, &ends, &stated_pairs));
   ET_CHECK_OK_OR_RETURN_ERROR(check_jumps(ends, method, block));
   if (ends.empty()) {
     return one_task(instructions);
@@ -208,14 +217,24 @@ Result<TaskOrder> order_from(const FreeableBuffer& stated, const fb::ExecutionPl
   if (!block.plan_words.empty() || !block.growths.empty()) {
     return undivided(method, instructions, "locations of tensors are only known at run time");
   }
+  constexpr const char* kTooLarge = "it has too many tasks, or they depend on too many others";
+  if (ends.size() > kMaxTasks) {
+    return undivided(method, instructions, kTooLarge);
+  }
   std::vector<MemoryEffect> effects;
   if (!collect_memory_effects(plan, block, &effects)) {
     return undivided(method, instructions, "tensors are moved, or views are of several buffers");
   }
-  if (ends.size() > kMaxTasks || !find_conflicts(std::move(effects), ends, &pairs)) {
-    return undivided(method, instructions, "it has too many tasks");
+  Pairs pairs(ends.size());
+  for (const Pair& pair : stated_pairs) {
+    pairs.add(pair);
   }
-  return make_order(std::move(ends), std::move(pairs));
+  TaskOrder order;
+  if (!find_conflicts(std::move(effects), ends, &pairs) ||
+      !make_order(std::move(ends), pairs, &order)) {
+    return undivided(method, instructions, kTooLarge);
+  }
+  return order;
 }
 
 }  // namespace

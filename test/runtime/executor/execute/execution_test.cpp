@@ -179,6 +179,50 @@ TEST(ExecutionTest, AProgramWithoutAnOrderIsOneTaskAndLogsIt) {
   EXPECT_EQ(floats(method->get_output(0)), Floats({4, 8}));
 }
 
+/// The method "forward" with one task for each instruction.
+TestProgram a_task_each(TestPlan plan) {
+  TestProgram program = branches(kOrder);
+  const auto tasks = static_cast<uint32_t>(plan.chains[0].size());
+  program.plans = {std::move(plan)};
+  Words words = {1, tasks, 0};
+  for (uint32_t i = 1; i <= tasks; ++i) words.push_back(i);
+  program.segment_data.resize(words.size() * sizeof(uint32_t));
+  memcpy(program.segment_data.data(), words.data(), program.segment_data.size());
+  program.segments = {{0, program.segment_data.size()}};
+  return program;
+}
+
+size_t task_count(const TestProgram& program) {
+  LoadedMethod method(program);
+  ManualPool pool;
+  auto execution = method->execute_async(pool);
+  EXPECT_EQ(execution.error(), Error::Ok);
+  if (!execution.ok()) return 0;
+  pool.run_all();
+  (void)execution->wait();
+  return execution->task_count();
+}
+
+TEST(ExecutionTest, TasksThatAllWaitForManyOthersAreOneTask) {
+  for (const int32_t many : {20, 1100}) {
+    TestPlan plan;
+    plan.operators = {{"test::add", "out"}};
+    plan.chains.resize(1);
+    // Each of the first tasks writes an element, each of the others reads them all.
+    plan.values = {planned(many, 0), planned(1, 4 * static_cast<uint64_t>(many))};
+    const auto add_task = [&](int32_t operand, TestValue result) {
+      plan.values.push_back(std::move(result));
+      const auto place = static_cast<int32_t>(plan.values.size()) - 1;
+      plan.chains[0].push_back(kernel(0, {operand, operand, place, place}));
+    };
+    const auto bytes = 4 * static_cast<uint64_t>(many);
+    plan.buffer_sizes = {0, 4 * int64_t{many} * (many + 1) + 4};
+    for (uint64_t i = 0; i < bytes; i += 4) add_task(1, planned(1, i));
+    for (uint64_t i = 1; i <= bytes / 4; ++i) add_task(0, planned(many, i * bytes + 4));
+    EXPECT_EQ(task_count(a_task_each(plan)), many == 20 ? 40 : 1);
+  }
+}
+
 TEST(ExecutionTest, AnErrorInABranchEndsTheExecutionAndTheMethodWorksAgain) {
   LoadedMethod method(branches(kOrder, "fail"));
   FloatTensor x({1, 2});
