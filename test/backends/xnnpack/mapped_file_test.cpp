@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include <executorch/backends/xnnpack/runtime/weights/file/file_time.h>
 #include <executorch/backends/xnnpack/runtime/weights/file/mapped_file.h>
 
 namespace executorch::backends::xnnpack {
@@ -105,6 +106,25 @@ TEST_P(MappedFilesTest, AFileThatIsReplacedOrDeletedHasNone) {
   EXPECT_FALSE(place(mapped_, kPage));
   std::filesystem::remove(path_);
   EXPECT_FALSE(place(mapped_, kPage));
+}
+
+TEST(FileTime, OfWholeSecondsIsTrustedLater) {
+  constexpr long kMillisecond = 1'000'000;
+  EXPECT_FALSE(is_settled({10, 5 * kMillisecond}, {10, 24 * kMillisecond}));
+  EXPECT_TRUE(is_settled({10, 5 * kMillisecond}, {10, 25 * kMillisecond}));
+  // A file that changes at 10.1 and at 11.9 seconds may have the time 10 after both.
+  EXPECT_FALSE(is_settled({10, 0}, {11, 950 * kMillisecond}));
+  EXPECT_TRUE(is_settled({10, 0}, {12, 0}));
+  // A time in the future: another clock.
+  EXPECT_FALSE(is_settled({100, 1}, {10, 0}));
+}
+
+TEST(FileTime, ThatNanosecondsDoNotHoldIsTheNearest) {
+  constexpr time_t kYear = 31'556'952;
+  EXPECT_EQ(nanoseconds({1, 2}), 1'000'000'002);
+  EXPECT_EQ(nanoseconds({400 * kYear, 0}), INT64_MAX);
+  EXPECT_EQ(nanoseconds({-400 * kYear, 0}), INT64_MIN);
+  EXPECT_FALSE(is_settled({400 * kYear, 0}, {10, 0}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, MappedFilesTest, testing::Bool());

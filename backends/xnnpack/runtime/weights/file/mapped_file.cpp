@@ -23,9 +23,6 @@ namespace executorch::backends::xnnpack {
 
 namespace {
 
-// File systems take the time from a clock that ticks 100 times a second or more often.
-constexpr int64_t kTick = 20'000'000;
-
 /// Query of the mapping at one address, which takes a microsecond (Linux 6.11 and later): the ioctl
 /// PROCMAP_QUERY of linux/fs.h, which headers of older systems lack.
 struct MappingQuery {
@@ -136,8 +133,7 @@ std::optional<Digest> state_now(const char* path, uint64_t inode) {
   }
   timespec now = {};
   clock_gettime(CLOCK_REALTIME, &now);
-  const int64_t changed = std::max(nanoseconds(info.st_ctim), nanoseconds(info.st_mtim));
-  if (changed + kTick > nanoseconds(now)) {
+  if (!is_settled(info.st_ctim, now) || !is_settled(info.st_mtim, now)) {
     return std::nullopt;
   }
   Digester state;
