@@ -4,6 +4,7 @@
 
 #include <executorch/kernels/loops/dtype/convert.h>
 #include <executorch/kernels/portable/spatial/plane.h>
+#include <executorch/runtime/core/overflow.h>
 
 #include <algorithm>
 #include <cmath>
@@ -157,8 +158,17 @@ class PlaneResizer {
       if (rounds_) taps_[d].quantize(axes[d].out);
     }
     slots_ = taps_[0].taps * taps_[1].taps;
+    // Neither the input nor the output has as many elements as both dimensions together.
+    int64_t cached = 0;
+    if (!ET_EXPECT(ctx,
+                   !runtime::mul_overflows(slots_, axes[2].out, &cached) &&
+                       !runtime::mul_overflows(cached, lanes, &cached),
+                   "%" PRId64 " resized rows of %" PRId64 " pixels are too many", slots_,
+                   axes[2].out)) {
+      return false;
+    }
     row_tags_ = allocate<int64_t>(ctx, slots_);
-    if (row_tags_) rows_ = allocate<T>(ctx, slots_ * axes[2].out * lanes);
+    if (row_tags_) rows_ = allocate<T>(ctx, cached);
     if (rows_) sums_ = allocate<T>(ctx, axes[2].out * lanes);
     if (sums_) loaded_ = allocate<T>(ctx, axes[2].in * lanes);
     return loaded_ != nullptr;
