@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 
 from torch._export.verifier import Verifier
@@ -20,6 +21,7 @@ from executorch.exir.program.origin import Origin
 from executorch.exir.program.program_graph import set_verifiers
 from executorch.exir.program.record import ExportRecord, new_record
 from executorch.exir.program.transform import Passes, program_for, run_passes
+from executorch.exir.rewrite.program_copy import deepcopy_program
 from executorch.exir.rewrite.shared_state import read_as_state
 from executorch.exir.verification.verifier import EXIREdgeDialectVerifier
 
@@ -51,6 +53,19 @@ class EdgeProgramManager:
         read_as_state(self._edge_programs)
         for program in self._edge_programs.values():
             set_verifiers(program, [self._verifier(self.compile_config)])
+
+    def __deepcopy__(self, memo: dict[int, object]) -> EdgeProgramManager:
+        # torch's copy of a program renames an input such as `input` in the graph but not in the signature.
+        copied = copy.copy(self)
+        memo[id(self)] = copied
+        copied._edge_programs = _deepcopy_programs(self._edge_programs, memo)
+        copied._config_methods = copy.deepcopy(self._config_methods, memo)
+        copied._etrecord = None if self._etrecord is None else self._etrecord.copy()
+        if self._origin is not None:
+            is_current = self._origin.is_current(self._edge_programs)
+            exported = _deepcopy_programs(self._origin.exported, memo)  # memo: both have the same tensors
+            copied._origin = Origin.of(exported, copied._edge_programs) if is_current else None
+        return copied
 
     def _verifier(self, config: EdgeCompileConfig) -> type[Verifier]:
         verifier: type[Verifier] = EXIREdgeDialectVerifier(config, True, self._allowed)
@@ -163,3 +178,7 @@ class EdgeProgramManager:
             record.add_executorch_program(manager)
             manager._etrecord = record
         return manager
+
+
+def _deepcopy_programs(programs: Mapping[str, ExportedProgram], memo: dict[int, object]) -> dict[str, ExportedProgram]:
+    return {name: deepcopy_program(program, memo) for name, program in programs.items()}

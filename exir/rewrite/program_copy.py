@@ -13,7 +13,7 @@ from torch.export.graph_signature import ExportGraphSignature
 from executorch.exir.graph_module import copy_graph_module
 from executorch.exir.rewrite.program_signature import signature_of_graph
 
-__all__ = ["copy_call", "copy_program"]
+__all__ = ["copy_call", "copy_program", "deepcopy_program"]
 
 
 def copy_program(program: ExportedProgram) -> ExportedProgram:
@@ -39,6 +39,14 @@ def copy_program(program: ExportedProgram) -> ExportedProgram:
     copied._range_constraints = dict(program.range_constraints)
     copied._module_call_graph = [copy_call(entry) for entry in calls]
     copied._verifiers = list(program.verifiers)
+    return copied
+
+
+def deepcopy_program(program: ExportedProgram, memo: dict[int, object]) -> ExportedProgram:
+    """Copy a program as `copy_program` does, and its tensors too. memo: that of `__deepcopy__`."""
+    copied = copy_program(program)
+    copied._state_dict = copy.deepcopy(copied._state_dict, memo)
+    copied._constants = copy.deepcopy(copied._constants, memo)
     return copied
 
 
