@@ -44,7 +44,7 @@ class MultimodalRunner(Runner[Sequence[Any]]):
 
     def generate_hf(
         self,
-        inputs: Mapping[str, Any],
+        inputs: Mapping[str, Any] | Sequence[Any],
         config: Any = None,
         image_token_id: int | None = None,
         token_callback: TokenCallback | None = None,
@@ -52,17 +52,22 @@ class MultimodalRunner(Runner[Sequence[Any]]):
     ) -> None:
         """Generate after the outputs of a Hugging Face processor: `input_ids`, and `pixel_values` of images.
 
+        inputs: these outputs, or a list of `MultimodalInput` as `generate` takes it.
         image_token_id: the token that stands for an image in `input_ids`; by default `inputs["image_token_id"]`.
         """
         self.generate(_inputs_of(inputs, image_token_id), config, token_callback, stats_callback)
 
-    def generate_text_hf(self, inputs: Mapping[str, Any], config: Any = None, image_token_id: int | None = None) -> str:
+    def generate_text_hf(
+        self, inputs: Mapping[str, Any] | Sequence[Any], config: Any = None, image_token_id: int | None = None
+    ) -> str:
         """Return the text that `generate_hf` generates."""
         return self.generate_text(_inputs_of(inputs, image_token_id), config)
 
 
-def _inputs_of(inputs: Mapping[str, Any], image_token_id: int | None) -> list[Any]:
+def _inputs_of(inputs: Mapping[str, Any] | Sequence[Any], image_token_id: int | None) -> list[Any]:
     """Split tokens at the runs of image tokens, each of which stands for one image."""
+    if not isinstance(inputs, Mapping):
+        return list(inputs)
     if "input_ids" not in inputs:
         raise ValueError(f"inputs: expected 'input_ids', found {sorted(inputs)}")
     rows = inputs["input_ids"]
@@ -71,12 +76,14 @@ def _inputs_of(inputs: Mapping[str, Any], image_token_id: int | None) -> list[An
         if len(rows) != 1:
             raise ValueError(f"input_ids: expected one text, found {len(rows)}")
         rows = rows[0]
-    pixels = inputs.get("pixel_values")
-    if pixels is None:
-        return [make_token_input(rows)]
     for key in ("image_token_id", "image_token_index"):
         if image_token_id is None and key in inputs:
             image_token_id = int(inputs[key])
+    pixels = inputs.get("pixel_values")
+    if pixels is None:
+        if image_token_id in rows:
+            raise ValueError(f"pixel_values: expected an image, because input_ids has the image token {image_token_id}")
+        return [make_token_input(rows)]
     if image_token_id is None:
         raise ValueError("pixel_values: expected image_token_id, the token that stands for an image")
     images = list(pixels) if len(pixels.shape) == 4 else [pixels]

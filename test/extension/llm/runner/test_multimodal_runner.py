@@ -137,9 +137,21 @@ def test_outputs_of_a_hugging_face_processor_are_divided_at_images(runner, model
         (inputs, "expected image_token_id"),
         ({**inputs, "image_token_id": 7}, "no image tokens"),
         ({**inputs, "pixel_values": IMAGE[:0][None][:0], "image_token_id": 200}, "more runs"),
+        ({"input_ids": ids, "image_token_id": 200}, "expected an image, because input_ids has the image token 200"),
     ):
         with pytest.raises(ValueError, match=message):
             runner.generate_hf(wrong, config())
+
+
+def test_generate_hf_takes_a_list_of_inputs_as_well(runner, model):
+    inputs = [make_token_input([72, 105]), make_image_input(IMAGE), make_token_input([33])]
+    with torch.no_grad():
+        expected = eager(model, [[72, 105], model["vision_encoder"](IMAGE[None]), [33]], 6)
+    assert runner.generate_text_hf(inputs, config()) == as_text(expected)
+    runner.reset()
+    pieces = []
+    runner.generate_hf(inputs, config(), token_callback=pieces.append)
+    assert "".join(pieces) == as_text(expected)
 
 
 def test_images_have_channels_first_or_last_and_any_layout(files):
