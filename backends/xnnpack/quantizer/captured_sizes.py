@@ -32,8 +32,8 @@ class _WarningGuards(torch.nn.Module):
         except AssertionError as error:
             shapes = ", ".join(str(list(tensor.shape)) for tensor in inputs if isinstance(tensor, torch.Tensor))
             warnings.warn(
-                f"{error}, found inputs of {shapes}: the model was captured for other sizes, which are constants of its "
-                "graph where it reads them. If it computes with its sizes, capture it with dynamic_shapes",
+                f"{error}, found inputs of {shapes}: the model was captured for other sizes, which are constants of its"
+                " graph where it reads them. If it computes with its sizes, capture it with dynamic_shapes",
                 SizesChanged,
                 stacklevel=2,
             )
