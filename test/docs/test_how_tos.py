@@ -233,14 +233,16 @@ def cap_logits(model, cap):
     return model
 """
 EXPORT_CAPPED = """
+import sys
 import torch
 from executorch.examples.models.llama.export_llama_lib import build_args_parser, build_model, lower_llama
 from executorch.extension.llm.export.config.llm_config import LlmConfig
 from executorch.extension.llm.export.export_llm import read_config
 from executorch.runtime import Runtime
 
-config = read_config(["base.params=params.json", "model.logit_cap=0.01"])
-older = LlmConfig.from_args(build_args_parser().parse_args(["-p", "params.json", "--logit_cap", "0.01"]))
+params = sys.argv[2]
+config = read_config([f"base.params={params}", "model.logit_cap=0.01"])
+older = LlmConfig.from_args(build_args_parser().parse_args(["-p", params, "--logit_cap", "0.01"]))
 program = lower_llama(build_model(config), config).buffer
 (logits,) = Runtime.get().load_program(program).load_method("forward").execute((torch.tensor([[1, 2, 3]]),))
 print(older == config, 0 < float(logits.abs().max()) <= 0.01)
@@ -263,8 +265,9 @@ def test_a_source_transformation_is_a_function_an_option_and_a_call(tmp_path: Pa
         (quantize, f"    if config.model.logit_cap:\n        cap_logits(model, config.model.logit_cap)\n{quantize}"),
     )
     sizes = {"dim": 16, "n_layers": 1, "n_heads": 2, "vocab_size": 30, "hidden_dim": 24}
-    (tmp_path / "params.json").write_text(json.dumps(sizes))
-    assert tree.run_python(EXPORT_CAPPED, tmp_path) == "True True\n"
+    params = tmp_path / "params.json"
+    params.write_text(json.dumps(sizes))
+    assert tree.run_python(EXPORT_CAPPED, params) == "True True\n"
 
 
 @pytest.fixture(scope="module")
