@@ -19,6 +19,7 @@ from torch.export.decomp_utils import PRESERVED_ATEN_CIA_OPS
 from torch.utils import _pytree as pytree
 
 from executorch.exir.decompose.call_body import Table, inline_body, is_composite, traced_body
+from executorch.exir.decompose.element_writes import select_scatter, write_as_slice
 from executorch.exir.decompose.free_layouts import VIEWS, free_composite_views, free_strided, view_to_reshape
 from executorch.exir.decompose.functional_calls import make_functional, updates_statistics
 from executorch.exir.dialects.executorch_prim_ops import FUNCTIONS_OF_SEVERAL_PRIMS, PRIM_OF_PYTHON_FUNCTION
@@ -33,6 +34,7 @@ from executorch.exir.rewrite.written_state import return_written_state, writable
 
 # Composite operators that call operators to preserve: only a trace of the whole program can preserve those.
 _OF_COMPOSITES = ("aten::lstm", "aten::gru", "aten::rnn_", "aten::instance_norm")
+_SELECT_SCATTER, _SLICE_SCATTER = torch.ops.aten.select_scatter.default, torch.ops.aten.slice_scatter.default
 _CONTROL_FLOW = tuple(getattr(torch.ops.higher_order, name) for name in ("cond", "map_impl", "while_loop", "scan"))
 _NO_OPERATORS = frozenset({operator.getitem, *_CONTROL_FLOW, *PRIM_OF_PYTHON_FUNCTION, *FUNCTIONS_OF_SEVERAL_PRIMS})
 
@@ -122,6 +124,7 @@ class _Decomposition:
     def __init__(self, graph_module: fx.GraphModule, table: Table, kept: Collection[OpOverload]) -> None:
         self._module = graph_module
         self._table = table
+        self._writes_slices = table.get(_SELECT_SCATTER) is select_scatter and _SLICE_SCATTER not in table
         self._whole = {*kept, *PRESERVED_ATEN_CIA_OPS}
         self._mode: FakeTensorMode = fake_mode_of(graph_module)
         self._bodies: dict[object, fx.GraphModule | None] = {}
@@ -145,6 +148,8 @@ class _Decomposition:
         return target in self._table or (is_composite(target) and target not in self._whole)
 
     def _replace(self, node: fx.Node) -> bool:
+        if self._writes_slices and node.target is _SELECT_SCATTER and write_as_slice(node, self._mode):
+            return True
         body = self._body(node)
         if body is None:
             return False

@@ -17,6 +17,7 @@ from torch._decomp import global_decomposition_table
 from torch._ops import OpOverload
 from torch._prims_common import type_to_dtype
 
+from executorch.exir.decompose.element_writes import select_scatter
 from executorch.exir.decompose.operators.complex_numbers import COMPLEX_DECOMPOSITIONS, nan_to_num
 from executorch.exir.decompose.operators.fake_quantization import FAKE_QUANTIZATION_DECOMPOSITIONS
 from executorch.exir.decompose.operators.float_parts import frexp
@@ -194,13 +195,6 @@ _OWN: dict[OpOverload, Decomposition] = {
 }
 
 
-def _select_scatter(self: torch.Tensor, src: torch.Tensor, dim: int, index: int) -> torch.Tensor:
-    """Write `src` as a slice of one element; PyTorch's decomposition compares all positions with the index."""
-    end = None if isinstance(index, int) and index == -1 else index + 1
-    written: torch.Tensor = torch.slice_scatter(self, src.unsqueeze(dim), dim, index, end)
-    return written
-
-
 def _fill(self: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
     """Repeat the value; PyTorch's decomposition copies it to `self`, whose elements nothing reads."""
     return value.to(self.dtype).expand(self.shape).clone()
@@ -237,7 +231,7 @@ REPLACED_DECOMPOSITIONS: dict[OpOverload, Decomposition] = {
     _aten.fill.Tensor: _fill,
     _aten.nan_to_num.default: nan_to_num,
     _aten.take.default: _take,
-    _aten.select_scatter.default: _select_scatter,
+    _aten.select_scatter.default: select_scatter,
     **INTEGER_SCALAR_DECOMPOSITIONS,
 }
 
