@@ -6,6 +6,7 @@
 #include <executorch/extension/llm/runner/constants.h>
 #include <executorch/extension/llm/runner/text/generation.h>
 #include <executorch/extension/tensor/tensor_ptr_maker.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_checks.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch::extension::llm {
@@ -73,6 +74,8 @@ Result<aten::Tensor> MultimodalDecoderRunner::decode(const aten::Tensor& embeddi
                            "embeddings: expected [1, T, D] with elements in memory, found %zd "
                            "dimensions and %zd elements",
                            ssize_t(embeddings.dim()), ssize_t(embeddings.numel()));
+  ET_CHECK_OR_RETURN_ERROR(runtime::tensor_is_contiguous(embeddings), InvalidArgument,
+                           "embeddings: expected rows in memory one after the other");
   const auto total = int64_t(embeddings.size(1));
   // 0 is unknown: a decoder whose class overrides load().
   const int64_t limit = signature_.max_tokens > 0 ? signature_.max_tokens : total;

@@ -237,6 +237,15 @@ TEST_F(PartsTest, PositionsThatNoCacheHasAreRefused) {
   EXPECT_TRUE(io.counts.empty());
 }
 
+TEST_F(PartsTest, EmbeddingsWhoseRowsAreNotContiguousAreRefused) {
+  executorch::extension::Module module("no such program.pte");
+  FailingIO io(module);
+  UnlimitedDecoder multimodal(&module, &io);
+  const TensorPtr columns = make_tensor_ptr({1, 2, 3}, std::vector<float>(6), {0, 2, 1});
+  EXPECT_EQ(multimodal.decode(*columns, 0).error(), Error::InvalidArgument);
+  EXPECT_TRUE(io.counts.empty());
+}
+
 TEST_F(PartsTest, StopEndsAPrefillBetweenChunks) {
   std::vector<uint64_t> tokens = {10, 11, 12, 13, 14, 15};
   int64_t position = 0;
