@@ -12,6 +12,7 @@ from quantization.flow import lowered_on_xnnpack, quantized, run, sqnr
 from torch import nn
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
+from executorch.backends.xnnpack.quantizer.observers import NotCalibrated
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
     NothingQuantizedError,
     XNNPACKQuantizer,
@@ -165,17 +166,26 @@ def test_a_quantizer_that_matches_nothing_warns_and_leaves_the_model_in_float(
     torch.testing.assert_close(convert_pt2e(prepared)(data), torch.sin(data))
 
 
-@pytest.mark.parametrize(
-    ("value", "why"), [(None, "was never seen: run the prepared model"), (math.nan, "NaN"), (math.inf, "infinite")]
-)
-def test_calibration_that_gives_no_range_is_refused(value: float | None, why: str) -> None:
+def _prepared() -> Any:
     model: Any = torch.export.export(nn.Linear(2, 2).eval(), (torch.ones(1, 2),)).module()
-    prepared = prepare_pt2e(model, XNNPACKQuantizer().set_global(get_symmetric_quantization_config()))
+    return prepare_pt2e(model, XNNPACKQuantizer().set_global(get_symmetric_quantization_config()))
+
+
+@pytest.mark.parametrize(("value", "why"), [(math.nan, "NaN"), (math.inf, "infinite")])
+def test_calibration_with_infinity_or_nan_is_refused(value: float, why: str) -> None:
+    prepared = _prepared()
     with pytest.raises(ValueError, match=why) as error:
-        if value is not None:
-            prepared(torch.tensor([[1.0, value]]))
+        prepared(torch.tensor([[1.0, value]]))
         convert_pt2e(prepared)
     assert "linear" in str(error.value)
+
+
+@pytest.mark.filterwarnings("ignore:must run observer")  # by torchao, about the weights
+def test_a_model_that_was_not_calibrated_is_converted_with_a_warning() -> None:
+    with pytest.warns(NotCalibrated, match=r"linear.* was never seen and gets a scale of 1.*: run the prepared model"):
+        converted = convert_pt2e(_prepared())
+    scales = [node.args[1] for node in converted.graph.nodes if "quantize_per_tensor" in str(node.target)]
+    assert {float(scale) for scale in scales} == {1.0}
 
 
 @pytest.mark.parametrize("limits", [{"act_qmin": 0, "act_qmax": 255}, {"weight_qmin": 7, "weight_qmax": -8}])

@@ -1,7 +1,11 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""torchao's activation observers that raise ValueError instead of returning parameters without data."""
+"""torchao's activation observers. Their messages name tensors without a range and with an infinite one."""
 
 from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 from torchao.quantization.pt2e import (  # type: ignore[import-untyped]
@@ -12,10 +16,20 @@ from torchao.quantization.pt2e import (  # type: ignore[import-untyped]
 Parameters = tuple[torch.Tensor, torch.Tensor]
 
 
+class NotCalibrated(UserWarning):
+    """The prepared model never ran, so that a tensor gets a scale of 1 and a zero point of 0."""
+
+
 def _check_limits(observer: torch.nn.Module, low: torch.Tensor, high: torch.Tensor, what_to_run: str) -> None:
     place = getattr(observer, "place", "a tensor")
     if low.numel() == 0 or bool((low > high).all()):
-        raise ValueError(f"{place} was never seen: run {what_to_run} before convert_pt2e")
+        warnings.warn(
+            f"{place} was never seen and gets a scale of 1, which rounds it to integers: run {what_to_run} before "
+            "convert_pt2e",
+            NotCalibrated,
+            stacklevel=3,
+        )
+        return
     if not bool(torch.isfinite(low).all() and torch.isfinite(high).all()):
         raise ValueError(
             f"{place} ranges from {low.tolist()} to {high.tolist()}: no scale represents infinity or NaN. "
@@ -23,8 +37,16 @@ def _check_limits(observer: torch.nn.Module, low: torch.Tensor, high: torch.Tens
         )
 
 
+@contextmanager
+def _silent_defaults() -> Iterator[None]:
+    """Hide torchao's warning about default parameters, which does not name the tensor."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="must run observer")
+        yield
+
+
 class CalibratedHistogramObserver(HistogramObserver):  # type: ignore[misc]
-    """Range with the smallest squared error. Raises ValueError if the model never ran or met infinity or NaN."""
+    """Range with the smallest squared error. Raises ValueError for infinity or NaN."""
 
     def forward(self, x_orig: torch.Tensor) -> torch.Tensor:
         if not bool(torch.isfinite(x_orig).all()):
@@ -38,17 +60,17 @@ class CalibratedHistogramObserver(HistogramObserver):  # type: ignore[misc]
 
     def calculate_qparams(self) -> Parameters:
         _check_limits(self, self.min_val, self.max_val, "the prepared model on calibration data")
-        parameters: Parameters = super().calculate_qparams()
+        with _silent_defaults():
+            parameters: Parameters = super().calculate_qparams()
         return parameters
 
 
 class TrainedFakeQuantize(FusedMovingAvgObsFakeQuantize):  # type: ignore[misc]
-    """Moving averages of minimum and maximum in training. Raises ValueError if the model never ran or met infinity or
-    NaN.
-    """
+    """Moving averages of minimum and maximum in training. Raises ValueError for infinity or NaN."""
 
     def calculate_qparams(self) -> Parameters:
         seen = self.activation_post_process
         _check_limits(self, seen.min_val, seen.max_val, "the prepared model on training data")
-        parameters: Parameters = super().calculate_qparams()
+        with _silent_defaults():
+            parameters: Parameters = super().calculate_qparams()
         return parameters
