@@ -41,8 +41,18 @@ class Pairs final {
   bool has(Pair pair) const {
     return (bits_[pair.second * row_ + pair.first / 64] >> pair.first % 64 & 1) != 0;
   }
-  /// True if the set has none of the 64 pairs that have a word with `pair`.
-  bool has_none_beside(Pair pair) const { return bits_[pair.second * row_ + pair.first / 64] == 0; }
+  /// The earlier tasks of the pairs whose later task is `second`, in descending order.
+  std::vector<uint32_t> earlier_than(uint32_t second) const {
+    std::vector<uint32_t> tasks;
+    for (uint32_t word = second / 64 + 1; word-- > 0;) {
+      for (uint64_t bits = bits_[second * row_ + word]; bits != 0;) {
+        const auto highest = static_cast<uint32_t>(63 - __builtin_clzll(bits));
+        tasks.push_back(word * 64 + highest);
+        bits ^= uint64_t{1} << highest;
+      }
+    }
+    return tasks;
+  }
   void add(Pair pair) {
     bits_[pair.second * row_ + pair.first / 64] |= uint64_t{1} << pair.first % 64;
   }
@@ -163,10 +173,9 @@ bool make_order(std::vector<uint32_t> ends, const Pairs& pairs, TaskOrder* order
   order->waits_for.resize(tasks);
   order->first_follower.resize(tasks + 1);
   for (uint32_t second = 0; second < tasks; ++second) {
-    for (uint32_t first = second; first-- > 0;) {
+    for (const uint32_t first : pairs.earlier_than(second)) {
       const Pair pair(first, second);
-      if (pairs.has_none_beside(pair)) first -= first % 64;
-      if (!pairs.has(pair) || before.has(pair)) continue;
+      if (before.has(pair)) continue;
       if (kept.size() == kMaxPairs) return false;
       before.add_transitive(pair);
       kept.push_back(pair);

@@ -87,18 +87,22 @@ void run_suite(const TestSuite& suite, runtime::Method& method, EventRecord& rec
   }
 }
 
-/// The suites that have test cases of the chosen method, by their method. A file may list a method
-/// thousands of times: it is loaded once.
-std::map<std::string_view, std::vector<TestSuite>> chosen_suites(
-    const bundled_program::Bundle& bundle, const Options& options) {
-  std::map<std::string_view, std::vector<TestSuite>> suites;
+/// The suites that have test cases of the chosen method, a group for each method, in the order in
+/// which the file mentions the methods first. A file may list a method thousands of times: it is
+/// loaded once.
+std::vector<std::vector<TestSuite>> chosen_suites(const bundled_program::Bundle& bundle,
+                                                  const Options& options) {
+  std::vector<std::vector<TestSuite>> groups;
+  std::map<std::string_view, size_t> group_of;
   for (size_t i = 0; i < bundle.suites_size(); ++i) {
     const TestSuite suite = bundle.suite(i);
     if (suite.size() > 0 && (options.method.empty() || options.method == suite.method_name())) {
-      suites[suite.method_name()].push_back(suite);
+      const auto [group, is_new] = group_of.emplace(suite.method_name(), groups.size());
+      if (is_new) groups.emplace_back();
+      groups[group->second].push_back(suite);
     }
   }
-  return suites;
+  return groups;
 }
 
 }  // namespace
@@ -108,7 +112,7 @@ bool run_test_cases(const bundled_program::Bundle& bundle, const runtime::Progra
   EventRecord record(options);
   const std::unique_ptr<DataFiles> data = load_data_files(options);
   Counts counts;
-  for (const auto& [method, suites] : chosen_suites(bundle, options)) {
+  for (const std::vector<TestSuite>& suites : chosen_suites(bundle, options)) {
     LoadedMethod loaded =
         load_method(program, suites[0].method_name(), options, *data, record.tracer());
     for (const TestSuite& suite : suites) {

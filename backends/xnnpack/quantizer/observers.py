@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import torch
 from torchao.quantization.pt2e import (  # type: ignore[import-untyped]
@@ -27,7 +26,7 @@ def _check_limits(observer: torch.nn.Module, low: torch.Tensor, high: torch.Tens
             f"{place} was never seen and gets a scale of 1, which rounds it to integers: run {what_to_run} before "
             "convert_pt2e",
             NotCalibrated,
-            stacklevel=3,
+            stacklevel=4,
         )
         return
     if not bool(torch.isfinite(low).all() and torch.isfinite(high).all()):
@@ -37,12 +36,15 @@ def _check_limits(observer: torch.nn.Module, low: torch.Tensor, high: torch.Tens
         )
 
 
-@contextmanager
-def _silent_defaults() -> Iterator[None]:
-    """Hide torchao's warning about default parameters, which does not name the tensor."""
+def _checked_parameters(
+    observer: torch.nn.Module, limits: torch.nn.Module, what_to_run: str, compute: Callable[[], Parameters]
+) -> Parameters:
+    """Return compute()'s scale and zero point of the `limits` that an observer saw, after their check."""
+    _check_limits(observer, limits.min_val, limits.max_val, what_to_run)
     with warnings.catch_warnings():
+        # torchao's warning about default parameters does not name the tensor.
         warnings.filterwarnings("ignore", message="must run observer")
-        yield
+        return compute()
 
 
 class CalibratedHistogramObserver(HistogramObserver):  # type: ignore[misc]
@@ -59,18 +61,13 @@ class CalibratedHistogramObserver(HistogramObserver):  # type: ignore[misc]
         return seen
 
     def calculate_qparams(self) -> Parameters:
-        _check_limits(self, self.min_val, self.max_val, "the prepared model on calibration data")
-        with _silent_defaults():
-            parameters: Parameters = super().calculate_qparams()
-        return parameters
+        return _checked_parameters(self, self, "the prepared model on calibration data", super().calculate_qparams)
 
 
 class TrainedFakeQuantize(FusedMovingAvgObsFakeQuantize):  # type: ignore[misc]
     """Moving averages of minimum and maximum in training. Raises ValueError for infinity or NaN."""
 
     def calculate_qparams(self) -> Parameters:
-        seen = self.activation_post_process
-        _check_limits(self, seen.min_val, seen.max_val, "the prepared model on training data")
-        with _silent_defaults():
-            parameters: Parameters = super().calculate_qparams()
-        return parameters
+        return _checked_parameters(
+            self, self.activation_post_process, "the prepared model on training data", super().calculate_qparams
+        )

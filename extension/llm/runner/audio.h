@@ -6,31 +6,11 @@
 #include <variant>
 #include <vector>
 
-#include <executorch/extension/tensor/tensor_ptr_maker.h>
+#include <executorch/extension/llm/runner/multimodal/tensor_over.h>
+#include <executorch/extension/tensor/tensor_ptr.h>
 #include <executorch/runtime/core/result.h>
-#include <executorch/runtime/platform/log.h>
 
 namespace executorch::extension::llm {
-
-namespace internal {
-/// A tensor of three dimensions over `count` elements, which must outlive it; `with_batch`: of
-/// four, the first of size 1.
-inline runtime::Result<TensorPtr> audio_tensor(const void* data, size_t count,
-                                               aten::ScalarType type, int32_t batch_size,
-                                               int32_t rows, int32_t columns,
-                                               bool with_batch = false) {
-  ET_CHECK_OR_RETURN_ERROR(batch_size > 0 && rows > 0 && columns > 0 &&
-                               uint64_t(batch_size) * uint64_t(rows) <= count / uint64_t(columns) &&
-                               uint64_t(batch_size) * uint64_t(rows) * uint64_t(columns) == count,
-                           InvalidArgument, "audio: expected %d x %d x %d numbers, found %zu",
-                           int(batch_size), int(rows), int(columns), count);
-  std::vector<aten::SizesType> sizes = {batch_size, rows, columns};
-  if (with_batch) sizes.insert(sizes.begin(), 1);
-  ET_CHECK_OR_RETURN_ERROR(can_make_tensor(sizes, type), InvalidArgument,
-                           "audio: %zu numbers are more than a tensor has", count);
-  return from_blob(const_cast<void*>(data), std::move(sizes), type);
-}
-}  // namespace internal
 
 /// Samples as an encoder with its own preprocessing takes them.
 struct RawAudio {
@@ -41,8 +21,7 @@ struct RawAudio {
 
   /// A tensor [batch_size, n_channels, n_samples] over the data, which must outlive it.
   runtime::Result<TensorPtr> toTensor() const {
-    return internal::audio_tensor(data.data(), data.size(), aten::ScalarType::Byte, batch_size,
-                                  n_channels, n_samples);
+    return internal::tensor_over("audio", data, {batch_size, n_channels, n_samples}, false);
   }
 };
 
@@ -72,14 +51,7 @@ class Audio final {
   /// A tensor [batch_size, n_bins, n_frames] over the numbers, which must outlive it;
   /// `with_batch`: [1, batch_size, n_bins, n_frames].
   runtime::Result<TensorPtr> toTensor(bool with_batch = false) const {
-    if (is_float()) {
-      return internal::audio_tensor(get_float_data().data(), get_float_data().size(),
-                                    aten::ScalarType::Float, batch_size_, n_bins_, n_frames_,
-                                    with_batch);
-    }
-    return internal::audio_tensor(get_uint8_data().data(), get_uint8_data().size(),
-                                  aten::ScalarType::Byte, batch_size_, n_bins_, n_frames_,
-                                  with_batch);
+    return internal::tensor_over("audio", data_, {batch_size_, n_bins_, n_frames_}, with_batch);
   }
 
  private:

@@ -7,30 +7,12 @@
 #include <variant>
 #include <vector>
 
-#include <executorch/extension/tensor/tensor_ptr_maker.h>
+#include <executorch/extension/llm/runner/multimodal/tensor_over.h>
+#include <executorch/extension/tensor/tensor_ptr.h>
 #include <executorch/runtime/core/result.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch::extension::llm {
-
-namespace internal {
-/// A tensor over `count` numbers, which must outlive it. `sizes` end with channels, rows, columns.
-inline runtime::Result<TensorPtr> image_tensor(const void* data, size_t count,
-                                               aten::ScalarType type,
-                                               std::vector<aten::SizesType> sizes) {
-  const aten::SizesType* const last = sizes.data() + sizes.size() - 3;
-  const aten::SizesType channels = last[0], height = last[1], width = last[2];
-  ET_CHECK_OR_RETURN_ERROR(width > 0 && height > 0 && channels > 0 &&
-                               uint64_t(width) * uint64_t(height) <= count / uint64_t(channels) &&
-                               uint64_t(width) * uint64_t(height) * uint64_t(channels) == count,
-                           InvalidArgument,
-                           "image: expected %d x %d pixels of %d channels, found %zu numbers",
-                           int(width), int(height), int(channels), count);
-  ET_CHECK_OR_RETURN_ERROR(can_make_tensor(sizes, type), InvalidArgument,
-                           "image: %zu numbers are more than a tensor has", count);
-  return from_blob(const_cast<void*>(data), std::move(sizes), type);
-}
-}  // namespace internal
 
 /// Pixels in the order channels, rows, columns.
 class Image final {
@@ -93,21 +75,10 @@ class Image final {
   /// A tensor [C, H, W], with `with_batch` [1, C, H, W], over the pixels, which must outlive it.
   /// InvalidArgument if their number does not match the sizes, or is more than a tensor has.
   runtime::Result<TensorPtr> toTensor(bool with_batch = false) const {
-    if (is_float()) {
-      return internal::image_tensor(get_float_data().data(), get_float_data().size(),
-                                    aten::ScalarType::Float, sizes(with_batch));
-    }
-    return internal::image_tensor(get_uint8_data().data(), get_uint8_data().size(),
-                                  aten::ScalarType::Byte, sizes(with_batch));
+    return internal::tensor_over("image", data_, {channels_, height_, width_}, with_batch);
   }
 
  private:
-  std::vector<aten::SizesType> sizes(bool with_batch) const {
-    std::vector<aten::SizesType> sizes = {channels_, height_, width_};
-    if (with_batch) sizes.insert(sizes.begin(), 1);
-    return sizes;
-  }
-
   template <typename T>
   static std::vector<T> copy_of(const aten::Tensor& tensor) {
     const T* const data = tensor.const_data_ptr<T>();

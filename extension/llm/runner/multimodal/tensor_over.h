@@ -1,0 +1,53 @@
+// Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
+// Tensors over the numbers that images and audio hold.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <executorch/extension/tensor/tensor_ptr_maker.h>
+#include <executorch/runtime/core/result.h>
+#include <executorch/runtime/platform/log.h>
+
+namespace executorch::extension::llm::internal {
+
+using ThreeSizes = std::array<aten::SizesType, 3>;
+
+/// True if the sizes are positive and their product is `count`.
+inline bool product_is(const ThreeSizes& sizes, uint64_t count) {
+  for (const aten::SizesType size : sizes) {
+    if (size <= 0 || count % uint64_t(size) != 0) return false;
+    count /= uint64_t(size);
+  }
+  return count == 1;
+}
+
+/// A tensor of the given sizes, with `with_batch` [1, sizes...], over `numbers`, which must outlive
+/// it. InvalidArgument, with `what` in the message, if the sizes are not positive, do not match the
+/// count of numbers, or are more than a tensor can have.
+template <typename T>
+runtime::Result<TensorPtr> tensor_over(const char* what, const std::vector<T>& numbers,
+                                       const ThreeSizes& sizes, bool with_batch) {
+  constexpr aten::ScalarType type = runtime::CppTypeToScalarType<T>::value;
+  ET_CHECK_OR_RETURN_ERROR(product_is(sizes, numbers.size()), InvalidArgument,
+                           "%s: expected %d x %d x %d numbers, found %zu", what, int(sizes[0]),
+                           int(sizes[1]), int(sizes[2]), numbers.size());
+  std::vector<aten::SizesType> all(sizes.begin(), sizes.end());
+  if (with_batch) all.insert(all.begin(), 1);
+  ET_CHECK_OR_RETURN_ERROR(can_make_tensor(all, type), InvalidArgument,
+                           "%s: %zu numbers are more than a tensor has", what, numbers.size());
+  return from_blob(const_cast<T*>(numbers.data()), std::move(all), type);
+}
+
+template <typename... T>
+runtime::Result<TensorPtr> tensor_over(const char* what,
+                                       const std::variant<std::vector<T>...>& numbers,
+                                       const ThreeSizes& sizes, bool with_batch) {
+  return std::visit(
+      [&](const auto& vector) { return tensor_over(what, vector, sizes, with_batch); }, numbers);
+}
+
+}  // namespace executorch::extension::llm::internal
