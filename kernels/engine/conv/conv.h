@@ -15,7 +15,7 @@
 // product with padding is a product with zero: an infinite weight makes it NaN, as in eager
 // PyTorch's im2col; Winograd refuses such weights (accepts()). Plans may round factors to bfloat16
 // (precision.h): the image is then rounded into scratch memory at every call, or has been rounded
-// by the depthwise convolution that wrote it (reading_pairs(), writing_pairs()). Winograd,
+// by the convolution that wrote it (reading_pairs(), writing_pairs()). Winograd,
 // depthwise and transposed convolutions always multiply float32.
 #pragma once
 
@@ -107,7 +107,8 @@ class Conv2d {
   /// each with an even number of channels. The input and output pointers and strides of a call then
   /// count pairs. Pairs have half of the size, and an output of pairs no residual.
   bool can_read_pairs() const;
-  bool can_write_pairs() const;
+  /// @param activation The epilogue's. Products write pairs without one only.
+  bool can_write_pairs(Activation activation) const;
   Conv2d reading_pairs() const;
   Conv2d writing_pairs() const;
 

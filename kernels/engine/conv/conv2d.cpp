@@ -142,10 +142,23 @@ bool Conv2d::can_read_pairs() const {
   return precision() == Precision::BFloat16 && params_.groups == 1 && params_.group_inputs % 2 == 0;
 }
 
-bool Conv2d::can_write_pairs() const {
-  const bool has_pairs = gemm_tiles(set_, Precision::BFloat16).precision == Precision::BFloat16;
-  return has_pairs && algorithm_ == ConvAlgorithm::Depthwise &&
-         params_.groups * params_.group_outputs % 2 == 0;
+bool Conv2d::can_write_pairs(Activation activation) const {
+  switch (algorithm_) {
+    case ConvAlgorithm::Depthwise:
+      return gemm_tiles(set_, Precision::BFloat16).precision == Precision::BFloat16 &&
+             params_.groups * params_.group_outputs % 2 == 0;
+    case ConvAlgorithm::Product:
+      return activation == Activation::None && gemm_of(params_, set_, permitted_).can_write_pairs();
+    case ConvAlgorithm::Windows: {
+      const GemmTiles& tiles = gemm_tiles(set_, precision());
+      const size_t taps = params_.kernel_height * params_.kernel_width;
+      return activation == Activation::None && tiles.writes_pairs &&
+             params_.group_outputs % 2 == 0 &&
+             is_one_block(taps * tiles.words(params_.group_inputs));
+    }
+    default:
+      return false;
+  }
 }
 
 Conv2d Conv2d::reading_pairs() const {
@@ -233,6 +246,7 @@ void Conv2d::run(const Conv2dCall& call, Threads& threads) const {
       product.packed = call.packed;
       product.out = call.output;
       product.out_stride = call.output_pixel_stride;
+      product.out_is_pairs = writes_pairs_;
       product.epilogue = call.epilogue;
       product.scratch = call.scratch;
       return gemm_of(params_, set_, permitted_).run(product, threads);
@@ -248,11 +262,11 @@ void Conv2d::run(const Conv2dCall& call, Threads& threads) const {
   }
   const GemmTiles& tiles = gemm_tiles(set_, precision());
   if (tiles.precision == Precision::Float32) {
-    convolve_windows(tiles, params_, call, threads);
+    convolve_windows(tiles, params_, call, writes_pairs_, threads);
     return;
   }
   if (reads_pairs_) {
-    convolve_windows(tiles, in_words(tiles, params_), call, threads);
+    convolve_windows(tiles, in_words(tiles, params_), call, writes_pairs_, threads);
     return;
   }
   auto* const narrowed = static_cast<float*>(call.scratch);
@@ -264,7 +278,7 @@ void Conv2d::run(const Conv2dCall& call, Threads& threads) const {
   of_pairs.input_pixel_stride = params_.groups * tiles.words(params_.group_inputs);
   of_pairs.scratch =
       moved(call.scratch, narrowed_bytes(tiles, params_, call.batch, call.input_size));
-  convolve_windows(tiles, in_words(tiles, params_), of_pairs, threads);
+  convolve_windows(tiles, in_words(tiles, params_), of_pairs, writes_pairs_, threads);
 }
 
 }  // namespace executorch::kernels::engine

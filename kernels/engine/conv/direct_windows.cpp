@@ -48,8 +48,13 @@ Span span_of(size_t window, size_t windows, size_t stride, size_t extent, size_t
 class WindowProduct {
  public:
   WindowProduct(const GemmTiles& tiles, const Conv2dParams& params, const Conv2dCall& call,
-                ImageSize output, MapFunction activate)
-      : tiles_(tiles), p_(params), call_(call), output_(output), activate_(activate) {}
+                bool writes_pairs, ImageSize output, MapFunction activate)
+      : tiles_(tiles),
+        p_(params),
+        call_(call),
+        writes_pairs_(writes_pairs),
+        output_(output),
+        activate_(activate) {}
 
   /// Computes `columns` columns of the output for `count` windows of a line.
   void multiply(size_t image, size_t y, size_t x, size_t count, size_t column,
@@ -80,8 +85,9 @@ class WindowProduct {
     product.left_stride = p_.stride_width * pixel * sizeof(float);
     product.packed =
         call_.packed + column / tiles_.panel * panel_floats(tiles_, product.parts * product.depth);
-    const size_t at =
-        ((image * output_.height + y) * output_.width + x) * call_.output_pixel_stride + column;
+    product.writes_pairs = writes_pairs_;
+    const size_t point = (image * output_.height + y) * output_.width + x;
+    const size_t at = point * call_.output_pixel_stride + product.out_floats(column);
     product.write_to(call_.output, at, call_.output_pixel_stride, call_.epilogue);
     run_product(product);
     activate_rows(activate_, product.out, count, columns, call_.output_pixel_stride);
@@ -114,6 +120,7 @@ class WindowProduct {
   const GemmTiles& tiles_;
   const Conv2dParams& p_;
   const Conv2dCall& call_;
+  const bool writes_pairs_;
   const ImageSize output_;
   const MapFunction activate_;
 };
@@ -128,7 +135,7 @@ bool uses_direct_windows(const GemmTiles& tiles, const Conv2dParams& p, const Co
 }
 
 void convolve_direct_windows(const GemmTiles& tiles, const Conv2dParams& p, const Conv2dCall& call,
-                             Threads& threads) {
+                             bool writes_pairs, Threads& threads) {
   const ImageSize output = output_size(p, call.input_size);
   DividedProduct divided;
   divided.images = call.batch;
@@ -139,7 +146,7 @@ void convolve_direct_windows(const GemmTiles& tiles, const Conv2dParams& p, cons
   divided.max_rows = round_up(kMinItemWindows, output.width);
   divided.activation = call.epilogue.activation;
   const Division division = divide(tiles, divided, threads.count());
-  const WindowProduct windows(tiles, p, call, output,
+  const WindowProduct windows(tiles, p, call, writes_pairs, output,
                               activation_function(call.epilogue.activation, tiles.set));
   for_each_item(threads, division.items() * call.batch, [&](size_t item, size_t) {
     size_t row = item % division.row_items * division.rows;

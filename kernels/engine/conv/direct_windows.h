@@ -14,6 +14,6 @@ namespace executorch::kernels::engine {
 bool uses_direct_windows(const GemmTiles& tiles, const Conv2dParams& params, const Conv2dCall& call,
                          ImageSize output);
 void convolve_direct_windows(const GemmTiles& tiles, const Conv2dParams& params,
-                             const Conv2dCall& call, Threads& threads);
+                             const Conv2dCall& call, bool writes_pairs, Threads& threads);
 
 }  // namespace executorch::kernels::engine

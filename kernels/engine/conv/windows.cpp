@@ -149,11 +149,11 @@ size_t windows_scratch_bytes(const GemmTiles&, const Conv2dParams& p, ImageSize 
 }
 
 void convolve_windows(const GemmTiles& tiles, const Conv2dParams& p, const Conv2dCall& call,
-                      Threads& threads) {
+                      bool writes_pairs, Threads& threads) {
   const ImageSize output = output_size(p, call.input_size);
   const size_t points = output.height * output.width;
   if (uses_direct_windows(tiles, p, call, output)) {
-    convolve_direct_windows(tiles, p, call, threads);
+    convolve_direct_windows(tiles, p, call, writes_pairs, threads);
     return;
   }
   DividedProduct divided;
@@ -203,8 +203,9 @@ void convolve_windows(const GemmTiles& tiles, const Conv2dParams& p, const Conv2
     product.offset = (image * image_floats + in_group * p.group_inputs) * sizeof(float);
     product.zero = zero;
     product.packed = packed_at(tiles, p, call.packed, in_group, column);
-    const size_t at =
-        (image * points + row) * call.output_pixel_stride + in_group * p.group_outputs + column;
+    product.writes_pairs = writes_pairs;
+    const size_t at = (image * points + row) * call.output_pixel_stride +
+                      product.out_floats(in_group * p.group_outputs + column);
     product.write_to(call.output, at, call.output_pixel_stride, call.epilogue);
     product.prefetches = true;
     if (row + product.rows == points) {

@@ -22,7 +22,8 @@ void pack_windows(const GemmTiles& tiles, const Conv2dParams& params, const Conv
                   float* packed, Threads& threads);
 size_t windows_scratch_bytes(const GemmTiles& tiles, const Conv2dParams& params, ImageSize input,
                              size_t threads);
+/// @param writes_pairs Rounds the outputs to pairs of bfloat16, as Conv2d::writing_pairs() does.
 void convolve_windows(const GemmTiles& tiles, const Conv2dParams& params, const Conv2dCall& call,
-                      Threads& threads);
+                      bool writes_pairs, Threads& threads);
 
 }  // namespace executorch::kernels::engine

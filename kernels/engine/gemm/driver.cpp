@@ -24,7 +24,7 @@ struct Block {
 /// The block after `last`, or the first one for null; its parts are 0 after the last block.
 Block next_block(const Product& p, const Block* last) {
   Block next = last == nullptr ? Block{} : *last;
-  if (p.parts * p.depth <= kMaxDepth) {
+  if (is_one_block(p.parts * p.depth)) {
     next = {0, last == nullptr ? p.parts : 0, 0, p.depth};
   } else if (p.depth <= kDepthOfBlock) {
     next.part += next.parts;
@@ -175,7 +175,7 @@ void multiply_rows(const Product& p, const Block& block, LeftRows& left, OutputT
       tiles[left.count - 1](left, prefetch, to);
     }
     w = moved(w, at_once / panel * bytes);
-    out += at_once;
+    out += p.out_floats(at_once);
   }
   to.count = columns;
 }
@@ -212,7 +212,7 @@ void multiply_columns(const Product& p, const Block& block, OutputTile& to, size
     } else {
       left.first = moved(p.left, row * p.left_stride + block.part * p.part_stride + before);
     }
-    to.out = moved(p.out, row * p.out_stride) + first;
+    to.out = moved(p.out, row * p.out_stride) + p.out_floats(first);
     (p.tiles->takes_all_columns ? multiply_all_columns : multiply_rows)(p, block, left, to, row, w,
                                                                         prefetch);
     if (first == 0 && row == 0 && !p.tiles->takes_all_columns) prefetch = of_next;
@@ -226,6 +226,7 @@ void multiply_block(const Product& p, const Block& block, bool is_first, const B
   to.bias_stride = p.row_bias == nullptr ? 0 : p.tiles->panel * sizeof(float);
   to.is_first_block = is_first;
   to.is_last_block = next.parts == 0;
+  to.writes_pairs = p.writes_pairs;
   to.clamp_min = p.clamp_min;
   to.clamp_max = p.clamp_max;
   to.has_residual = p.residual != nullptr;
@@ -254,6 +255,8 @@ void multiply_block(const Product& p, const Block& block, bool is_first, const B
 }
 
 }  // namespace
+
+bool is_one_block(size_t depth) { return depth <= kMaxDepth; }
 
 void run_product(const Product& product) {
   if (product.rows == 0 || product.columns == 0) return;

@@ -26,12 +26,17 @@ struct Product {
   const float* row_bias = nullptr;  ///< a panel of equal numbers for each row; aligned
   float* out = nullptr;
   size_t out_stride = 0;
+  /// Results are pairs of bfloat16 (tiles.h); then GemmTiles::writes_pairs and is_one_block().
+  bool writes_pairs = false;
   const float* residual = nullptr;  ///< lies as `out` does
   float clamp_min = -INFINITY, clamp_max = INFINITY;
   bool prefetches = false;
   size_t next_bytes = 0;  ///< of weights after these that the next product reads
   /// Other memory that is read after this product, for products without `prefetches`.
   Prefetch next_read = {};
+
+  /// The floats that `columns` results of a row take.
+  size_t out_floats(size_t columns) const { return writes_pairs ? columns / 2 : columns; }
 
   /// Sets the place of the result, from element `at` of a tensor on, and its epilogue, except for
   /// the activation. stride: floats from row to row.
@@ -45,6 +50,9 @@ struct Product {
 };
 
 void run_product(const Product& product);
+
+/// True if the elements of depth, of all parts, are multiplied without sums in the output between.
+bool is_one_block(size_t depth);
 
 /// Floats of a packed panel.
 inline size_t panel_floats(const GemmTiles& tiles, size_t depth) {

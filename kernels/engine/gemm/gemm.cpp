@@ -22,6 +22,10 @@ Gemm Gemm::plan(size_t columns, size_t depth, InstructionSet set, Precision prec
 
 Precision Gemm::precision() const { return tiles_->precision; }
 
+bool Gemm::can_write_pairs() const {
+  return tiles_->writes_pairs && columns_ % 2 == 0 && is_one_block(tiles_->words(depth_));
+}
+
 uint32_t Gemm::layout() const {
   return uint32_t(tiles_->precision) << 12 | uint32_t(tiles_->panel);
 }
@@ -81,7 +85,8 @@ void Gemm::run(const GemmCall& call, Threads& threads) const {
     product.left = left + row * left_stride;
     product.left_stride = left_stride * sizeof(float);
     product.packed = call.packed + column / tiles_->panel * panel_size;
-    const size_t at = row * call.out_stride + column;
+    product.writes_pairs = call.out_is_pairs;
+    const size_t at = row * call.out_stride + product.out_floats(column);
     product.write_to(call.out, at, call.out_stride, call.epilogue);
     product.prefetches = true;
     if (row + product.rows == call.rows) {

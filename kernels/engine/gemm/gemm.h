@@ -47,8 +47,9 @@ struct GemmCall {
   const float* packed = nullptr;  ///< as Gemm::pack() wrote it
   float* out = nullptr;
   size_t out_stride = 0;
-  Epilogue epilogue;
-  void* scratch = nullptr;  ///< Gemm::scratch_bytes(), aligned to kAlignment
+  bool out_is_pairs = false;  ///< where Gemm::can_write_pairs(); out_stride counts pairs
+  Epilogue epilogue;          ///< with pairs: neither residual nor activation
+  void* scratch = nullptr;    ///< Gemm::scratch_bytes(), aligned to kAlignment
 };
 
 /// A product with a constant right operand of depth x columns. A small value: copy it freely.
@@ -61,6 +62,8 @@ class Gemm {
   size_t depth() const { return depth_; }
   /// The precision of the factors: Float32 if rounding was permitted but saves no time.
   Precision precision() const;
+  /// True if the results may be pairs of bfloat16 (bf16.h), neighboring columns.
+  bool can_write_pairs() const;
   /// Identifies the packed form: equal numbers, sizes and contents give equal bytes. Part of the
   /// key where packed operands are cached.
   uint32_t layout() const;

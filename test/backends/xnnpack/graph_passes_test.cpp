@@ -340,6 +340,20 @@ TEST(GraphPasses, OnlyAValueThatOneConvolutionReadsIsWrittenInPairs) {
   }
 }
 
+TEST(GraphPasses, AConvolutionMayReadAndWritePairs) {
+  Builder b;
+  const auto is_convolution = [](const Node&) { return true; };
+  const uint32_t x = b.input(), first = b.value(), second = b.value();
+  b.node(NodeKind::Conv2d, {x}, first);
+  b.node(NodeKind::Conv2d, {first}, second);
+  b.node(NodeKind::Conv2d, {second}, b.output());
+  fuse_roundings(&b.graph, is_convolution, is_convolution);
+  const std::vector<Node>& nodes = b.graph.nodes;
+  EXPECT_TRUE(nodes[0].writes_pairs && nodes[1].reads_pairs);
+  EXPECT_TRUE(nodes[1].writes_pairs && nodes[2].reads_pairs);
+  EXPECT_FALSE(nodes[0].reads_pairs || nodes[2].writes_pairs);
+}
+
 TEST(GraphPasses, AttentionBecomesOneNode) {
   Builder b;
   const uint32_t q = b.input(), k = b.input(), v = b.input(), mask = b.input(), y = b.output();

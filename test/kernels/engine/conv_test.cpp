@@ -368,19 +368,24 @@ TEST(Conv2d, MayRoundPixelsOfThreeChannelsToBfloat16) {
   }
 }
 
-TEST(Conv2d, ADepthwiseConvolutionMayRoundTheFactorsOfTheNextConvolution) {
+TEST(Conv2d, AConvolutionMayRoundTheFactorsOfTheNextConvolution) {
   Random random(22);
   ManyThreads threads(3);
   const auto copy = [](const Floats& from, Floats& to) {
     std::copy(from.begin(), from.end(), to.begin());
   };
-  for (int i = 0; i < 40; ++i) {
-    Case first = random_case(random, 2 * random.size(9, 30), 1, 1);
+  for (int i = 0; i < 80; ++i) {
+    const bool is_depthwise = i % 2 == 0;
+    Case first = is_depthwise ? random_case(random, 2 * random.size(9, 30), 1, 1)
+                              : random_case(random, random.size(1, 2), random.size(16, 70),
+                                            2 * random.size(8, 70));
     first.batch = random.size(1, 2);
     first.input = {random.size(7, 20), random.size(7, 20)};
-    first.params.kernel_height = first.params.kernel_width = 3 + 2 * random.size(0, 2);
+    first.params.kernel_height = first.params.kernel_width =
+        is_depthwise ? 3 + 2 * random.size(0, 2) : 1 + 2 * random.size(0, 1);
     first.params.dilation_height = first.params.dilation_width = 1;
     first.params.stride_height = first.params.stride_width = random.size(1, 2);
+    if (!is_depthwise) first.activation = Activation::None;
     first.input_gap = first.output_gap = 0;
     first.has_residual = false;
     if (first.output().height * first.output().width == 0) continue;
@@ -397,11 +402,12 @@ TEST(Conv2d, ADepthwiseConvolutionMayRoundTheFactorsOfTheNextConvolution) {
     Operands next_operands(next, random);
     for (InstructionSet set : instruction_sets()) {
       SCOPED_TRACE(name_of(set));
-      const Conv2d writer = Conv2d::plan(first.params, first.batch, first.input, set);
+      const Conv2d writer = Conv2d::plan(first.params, first.batch, first.input, set,
+                                         is_depthwise ? Precision::Float32 : Precision::BFloat16);
       const Conv2d reader =
           Conv2d::plan(next.params, next.batch, next.input, set, Precision::BFloat16);
-      EXPECT_EQ(set >= InstructionSet::Avx512Bf16, writer.can_write_pairs());
-      if (!writer.can_write_pairs() || !reader.can_read_pairs()) continue;
+      EXPECT_EQ(set >= InstructionSet::Avx512Bf16, writer.can_write_pairs(first.activation));
+      if (!writer.can_write_pairs(first.activation) || !reader.can_read_pairs()) continue;
       copy(run(first, operands, writer, threads), next_operands.input);
       const Floats expected = run(next, next_operands, reader, threads);
       const Floats pairs = run(first, operands, writer.writing_pairs(), threads, {1, 2});

@@ -70,7 +70,7 @@ void fuse_lookups(Graph* graph);
 /// @param has_epilogue Returns whether a node's operator supports it.
 void fuse_epilogues(Graph* graph, const std::function<bool(const Node&)>& has_epilogue);
 
-/// Makes depthwise convolutions write pairs of bfloat16 where their only reader is a convolution
+/// Makes convolutions write pairs of bfloat16 where their only reader is a convolution
 /// that rounds its image to pairs.
 /// @param can_write_pairs Returns whether a node's operator can write them.
 /// @param can_read_pairs Returns whether a node's operator can read them.

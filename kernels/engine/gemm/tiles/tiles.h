@@ -11,7 +11,7 @@
 // pairs as if they were floats.
 //
 // It reads and writes `count` rows and `count` columns only. The last block of depth adds the
-// residual and clamps.
+// residual and clamps, and may round its results to pairs.
 #pragma once
 
 #include <cstddef>
@@ -54,6 +54,9 @@ struct OutputTile {
   float clamp_min, clamp_max;
   bool has_residual;
   size_t residual;  ///< bytes from a result to its residual, modulo 2^N
+  /// Results are pairs of bfloat16, neighboring columns, with an even count of columns: for
+  /// GemmTiles::writes_pairs, a single block and no residual.
+  bool writes_pairs;
 };
 
 /// Weights are read from the last-level cache or memory once, and stay in the second-level cache
@@ -92,6 +95,7 @@ struct GemmTiles {
                     size_t panel, PackedUse use);
   Precision precision = Precision::Float32;
   bool takes_all_columns = false;  ///< tiles compute all panels of their rows
+  bool writes_pairs = false;       ///< OutputTile::writes_pairs is possible
 
   /// The number of 32-bit elements for `factors` factors.
   size_t words(size_t factors) const {

@@ -12,9 +12,13 @@
 namespace executorch::kernels::engine {
 namespace {
 
-INLINE __m512 multiply_add(__m512 element, __m512 weights, __m512 sum) {
-  return _mm512_fmadd_ps(element, weights, sum);
-}
+struct Factors {
+  static constexpr bool kWritesPairs = false;
+
+  static INLINE __m512 multiply_add(__m512 element, __m512 weights, __m512 sum) {
+    return _mm512_fmadd_ps(element, weights, sum);
+  }
+};
 
 #include <executorch/kernels/engine/gemm/tiles/tiles_avx512.inc>
 

@@ -14,18 +14,33 @@
 namespace executorch::kernels::engine {
 namespace {
 
-INLINE __m512 multiply_add(__m512 element, __m512 weights, __m512 sum) {
-  return _mm512_dpbf16_ps(sum, (__m512bh)element, (__m512bh)weights);
-}
+struct Factors {
+  static constexpr bool kWritesPairs = true;
+
+  static INLINE __m512 multiply_add(__m512 element, __m512 weights, __m512 sum) {
+    return _mm512_dpbf16_ps(sum, (__m512bh)element, (__m512bh)weights);
+  }
+  /// The rounded elements of `low`, then those of `high`.
+  static INLINE __m512i pairs_of(__m512 low, __m512 high) {
+    return (__m512i)_mm512_cvtne2ps_pbh(high, low);
+  }
+};
 
 #include <executorch/kernels/engine/gemm/tiles/tiles_avx512.inc>
 
 }  // namespace
 
 const GemmTiles& gemm_tiles_avx512_bf16() {
-  static constexpr GemmTiles kTiles = {
-      InstructionSet::Avx512Bf16, "gemm_tiles_avx512_bf16", kPanel, kRows, kPairRows, tiles_for,
-      pack_rows_avx512,           Precision::BFloat16};
+  static constexpr GemmTiles kTiles = {InstructionSet::Avx512Bf16,
+                                       "gemm_tiles_avx512_bf16",
+                                       kPanel,
+                                       kRows,
+                                       kPairRows,
+                                       tiles_for,
+                                       pack_rows_avx512,
+                                       Precision::BFloat16,
+                                       false,
+                                       Factors::kWritesPairs};
   return kTiles;
 }
 

@@ -96,11 +96,13 @@ class Convolution final : public EngineOperator {
 
 engine::Conv2d plan_of(const Node& node, const OperatorContext& context) {
   const Shape& x = context.graph.values[node.operand(0)].declared;
-  const engine::Conv2d plan =
+  engine::Conv2d plan =
       engine::Conv2d::plan(convolution_params(node), static_cast<size_t>(x.dims[0]),
                            {static_cast<size_t>(x.dims[1]), static_cast<size_t>(x.dims[2])},
                            engine::instruction_set(), node.precision);
-  return node.reads_pairs ? plan.reading_pairs() : node.writes_pairs ? plan.writing_pairs() : plan;
+  if (node.reads_pairs) plan = plan.reading_pairs();
+  if (node.writes_pairs) plan = plan.writing_pairs();
+  return plan;
 }
 
 /// Conv2d::accepts(), without reading weights that an earlier delegate or load has packed.
@@ -145,7 +147,7 @@ bool can_read_pairs(const Node& node, const OperatorContext& context) {
 
 bool can_write_pairs(const Node& node, const OperatorContext& context) {
   return node.fused == Fused::No && is_engine_convolution(node, context) &&
-         plan_of(node, context).can_write_pairs();
+         plan_of(node, context).can_write_pairs(node.activation);
 }
 
 bool is_engine_convolution(const Node& node, const OperatorContext& context) {
