@@ -26,6 +26,7 @@ __all__ = [
     "AddressSpaceOverflowException",
     "TensorSpec",
     "ViewSpec",
+    "ZeroStrideError",
     "calculate_aligned_num_bytes",
     "check_spec",
     "contiguous_stride_from_shape",
@@ -56,14 +57,19 @@ def contiguous_stride_from_shape(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
+class ZeroStrideError(ValueError, RuntimeError):
+    """A stride is 0, which no dim order can express. ExecuTorch 1.4 raises RuntimeError."""
+
+
 def dim_order_from_stride(stride: Sequence[int]) -> tuple[int, ...]:
     """Return the dimensions from the outermost (largest stride) to the innermost; equal strides keep their order.
 
-    Sizes (3, 5, 2) with strides (5, 1, 15) give (2, 0, 1). Raises ValueError for a stride of 0 (an expanded tensor).
+    Sizes (3, 5, 2) with strides (5, 1, 15) give (2, 0, 1). Raises ZeroStrideError for a stride of 0 (an expanded
+    tensor).
     """
     for step in stride:
         if isinstance(step, int) and step == 0:
-            raise ValueError(f"strides {tuple(stride)}: a dim order cannot express a stride of 0; copy the tensor")
+            raise ZeroStrideError(f"strides {tuple(stride)}: a dim order cannot express a stride of 0; copy the tensor")
 
     def compare(left: int, right: int) -> int:
         a, b = stride[left], stride[right]
