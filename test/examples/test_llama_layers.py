@@ -7,8 +7,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from executorch.examples.models.llama.attention import CachePositionsManager, CacheUpdateStrategy
-from executorch.examples.models.llama.llama_transformer import FeedForward
+from executorch.examples.models.llama.llama_transformer import FeedForward, Transformer, construct_transformer
 from executorch.examples.models.llama.lora import LoRALinear
+from executorch.examples.models.llama.model_args import ModelArgs
 
 
 def test_an_adapter_is_scaled_by_alpha_over_rank():
@@ -41,6 +42,11 @@ def test_an_mlp_has_the_given_sizes():
     expected = layer.w2(F.silu(layer.w1(x)) * layer.w3(x))
     assert layer.w1.out_features == 6
     torch.testing.assert_close(layer(x), expected)
+
+
+def test_a_decoder_is_constructed_from_its_sizes():
+    decoder = construct_transformer(ModelArgs(dim=8, n_layers=1, n_heads=2, vocab_size=5, max_seq_len=4))
+    assert isinstance(decoder, Transformer) and decoder(torch.tensor([[1, 2]])).shape == (1, 5)
 
 
 def test_positions_have_a_ring_buffer_alone():

@@ -151,3 +151,8 @@ class Transformer(nn.Module):
         logits: torch.Tensor = self.output(self.norm(h))
         limit = self.params.final_logit_softcapping
         return logits if limit is None else torch.tanh(logits / limit) * limit
+
+
+def construct_transformer(model_args: ModelArgs) -> Transformer:
+    """Return a decoder of these sizes with random weights, as `Transformer(model_args)` does."""
+    return Transformer(model_args)

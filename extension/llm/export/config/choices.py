@@ -49,6 +49,13 @@ class DtypeOverride(str, Enum):
     bf16 = "bf16"
 
 
+class QuantizeScope(str, Enum):
+    """Which layers the quantizers of Arm's backends quantize; the only one here is `full`, the default."""
+
+    full = "full"
+    linear = "linear"
+
+
 class Pt2eQuantize(str, Enum):
     """Quantizers of exported graphs."""
 

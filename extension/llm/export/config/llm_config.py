@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any, ClassVar, TypeVar, get_args, get_type_hints  # OmegaConf reads these annotations at run time
 
-from .choices import DtypeOverride, ModelType, PreqMode, Pt2eQuantize
+from .choices import DtypeOverride, ModelType, PreqMode, Pt2eQuantize, QuantizeScope
 from .older_options import OLDER_OPTIONS
 
 _T = TypeVar("_T")
@@ -226,6 +226,7 @@ class QuantizationConfig:
     group_size: int | None = None
     use_spin_quant: str | None = None
     use_qat: bool = False
+    quantize_scope: QuantizeScope = QuantizeScope.full
     calibration_tasks: list[str] | None = None
     calibration_limit: int | None = None
     calibration_seq_length: int | None = None
@@ -347,6 +348,7 @@ class LlmConfig:
             "quantization.calibration_data": self.quantization.calibration_data != QuantizationConfig.calibration_data,
             "quantization.use_spin_quant": self.quantization.use_spin_quant,
             "quantization.use_qat": self.quantization.use_qat,
+            "quantization.quantize_scope": self.quantization.quantize_scope != QuantizeScope.full,
             "backend.torchao": any(vars(self.backend.torchao).values()),
         }
         used = [name for name in used if name != "backend.xnnpack.enabled"]

@@ -30,6 +30,12 @@ def test_a_documented_configuration_is_read(file, adapter):
     assert set(json.loads(config.base.metadata)) == {"get_bos_id", "get_eos_ids"}
 
 
+def test_the_default_scope_of_quantization_may_be_given():
+    config = read_config(["quantization.quantize_scope=full"])
+    config.refuse_unsupported()
+    assert config.quantization.quantize_scope == "full"
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", ["llama_bf16", "llama_q8da4w", "llama_xnnpack", "llama_attention_sink"])
 def test_a_configuration_of_llama_exports_a_model(name, tmp_path):

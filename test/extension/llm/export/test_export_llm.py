@@ -264,6 +264,7 @@ def test_the_older_command_means_the_same_configuration(tmp_path):
         (["export.max_seq_length=200"], LlmConfigError, "expected at least max_seq_length"),
         (["no.such=1"], LlmConfigError, "no"),
         (["backend.qnn.enabled=True"], LlmConfigError, "does not support"),
+        (["quantization.quantize_scope=linear"], LlmConfigError, "quantization.quantize_scope: this project does not"),
         (["model.use_attention_sink='4,16'"], LlmConfigError, "use_attention_sink needs model.use_kv_cache"),
         ([*CACHED, "model.use_attention_sink='4'"], LlmConfigError, "expected 'sink size,window size"),
         ([*CACHED, "model.local_global_attention=[0]"], LlmConfigError, "expected window sizes"),

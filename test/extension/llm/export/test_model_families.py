@@ -8,6 +8,7 @@ import torch
 import transformers
 from oracle.tolerances import MODEL
 
+from executorch.examples.models import phi_4_mini
 from executorch.examples.models.llama import presets
 from executorch.examples.models.llama.convert_weights import CheckpointError, from_hugging_face
 from executorch.examples.models.llama.convert_weights import main as convert
@@ -220,6 +221,13 @@ def test_windows_limit_chunks_and_exclude_quantized_caches(checkpoint):
     config = read_config([*longer, "export.max_seq_length=8", "model.quantize_kv_cache=True"])
     with pytest.raises(LlmConfigError, match="layers have a window of 16 positions"):
         lower_llama(build_model(config), config)
+
+
+def test_the_conversion_of_phi_names_its_first_parameter_as_documented(tmp_path):
+    weights = {"model.embed_tokens.weight": torch.ones(3, 2), "model.norm.weight": torch.ones(2)}
+    torch.save(weights, tmp_path / "pytorch_model.bin")
+    phi_4_mini.convert_weights(input_dir_or_checkpoint=tmp_path, output_file=tmp_path / "converted.pth")
+    assert set(torch.load(tmp_path / "converted.pth")) == {"tok_embeddings.weight", "norm.weight", "output.weight"}
 
 
 def test_incomplete_experts_and_fused_projections_are_named():
