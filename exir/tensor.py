@@ -9,7 +9,7 @@ from functools import cmp_to_key
 from typing import Any
 
 import torch
-from torch.fx.experimental.symbolic_shapes import guard_or_false
+from torch.fx.experimental.symbolic_shapes import guard_or_false, guard_or_true
 
 from executorch.exir.error import internal_assert
 from executorch.exir.format.tensor_format import (
@@ -78,8 +78,10 @@ def dim_order_from_stride(stride: Sequence[int]) -> tuple[int, ...]:
         if guard_or_false(a < b):
             return 1
         # With symbolic sizes, a stride is outer if it is a multiple of the other one.
-        if not (isinstance(a, int) and isinstance(b, int)) and guard_or_false(a != b):
-            return -1 if guard_or_false(a % b == 0) else 1
+        if not (isinstance(a, int) and isinstance(b, int)) and guard_or_true(a != b):
+            if guard_or_false(a % b == 0):
+                return -1
+            return 1 if guard_or_false(b % a == 0) else 0
         return 0
 
     return tuple(sorted(range(len(stride)), key=cmp_to_key(compare)))

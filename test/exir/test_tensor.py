@@ -6,6 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.export import Dim, export
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from executorch.exir.schema import TensorShapeDynamism
 from executorch.exir.tensor import (
@@ -41,6 +42,17 @@ def test_contiguous_strides_are_those_of_torch(shape: tuple[int, ...]) -> None:
 def test_a_stride_of_zero_is_refused(strides: tuple[int, ...], kind: type[Exception]) -> None:
     with pytest.raises(kind, match="stride of 0"):
         dim_order_from_stride(strides)
+
+
+def test_symbolic_strides_are_ordered_by_divisibility() -> None:
+    shape_env = ShapeEnv()
+    a, b = shape_env.create_unbacked_symint(), shape_env.create_unbacked_symint()
+    assert dim_order_from_stride((1, a)) == (1, 0)
+    assert dim_order_from_stride((a, 1)) == (0, 1)
+    assert dim_order_from_stride((1, a, 2 * a)) == (2, 1, 0)
+    assert dim_order_from_stride((2 * a, 1, a)) == (0, 2, 1)
+    for unrelated in ((a, b), (a, a)):
+        assert dim_order_from_stride(unrelated) == (0, 1)
 
 
 def test_a_spec_describes_its_tensor() -> None:
