@@ -50,7 +50,7 @@ class DtypeOverride(str, Enum):
 
 
 class QuantizeScope(str, Enum):
-    """Which layers the quantizers of Arm's backends quantize; the only one here is `full`, the default."""
+    """Layers that the quantizers of Arm's backends quantize. The export supports `full`, the default."""
 
     full = "full"
     linear = "linear"
