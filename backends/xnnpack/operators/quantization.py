@@ -131,6 +131,7 @@ RULES: dict[str, Rule] = {
     DEQUANTIZE: Rule(_nothing, _refuse, any_tensors=True),
     PER_CHANNEL: Rule(_nothing, _refuse_computed, any_tensors=True),
     PER_GROUP: Rule(_nothing, _refuse_computed, any_tensors=True),
-    **{name: Rule(_nothing, _refuse_dynamic, any_tensors=True) for name in DYNAMIC},
+    # Scale and zero point stay in the delegate, so rows that may be missing need none.
+    **{name: Rule(_nothing, _refuse_dynamic, any_tensors=True, takes_empty=True) for name in DYNAMIC},
     **{name: Rule(_nothing, _refuse_dynamic, any_tensors=True) for names in DYNAMIC.values() for name in names},
 }

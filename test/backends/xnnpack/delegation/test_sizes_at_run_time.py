@@ -7,10 +7,15 @@ import pytest
 import torch
 import torch.nn.functional as F
 from oracle.models.xnnpack_runtime import needs_xnnpack
-from oracle.tolerances import LAYERS, MIXED_PRECISION
+from oracle.tolerances import INT8_MODEL, LAYERS, MIXED_PRECISION
 from torch import nn
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
+    XNNPACKQuantizer,
+    get_symmetric_quantization_config,
+)
 from executorch.exir import to_edge_transform_and_lower
 from executorch.exir.backend.utils import get_delegates
 from executorch.runtime import Method, Runtime
@@ -220,6 +225,17 @@ def test_rows_that_data_select_are_delegated(function: Callable[..., torch.Tenso
         torch.testing.assert_close(method.execute((x,))[0], model(x))
 
 
+class SelectedRows(nn.Module):
+    """A layer of the rows whose first element is positive."""
+
+    def __init__(self, layer: nn.Module) -> None:
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(x[x.flatten(1)[:, 0] > 0])
+
+
 class Selections(nn.Module):
     """Select rows of two tensors, and pad the shorter selection to the length of the other."""
 
@@ -267,6 +283,26 @@ def test_data_may_select_no_rows(function: Callable[..., torch.Tensor]) -> None:
         expected = expected if isinstance(expected, tuple) else (expected,)
         for found, one in zip(method.execute((x,)), expected, strict=True):
             torch.testing.assert_close(found, one, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "layer, shape", [(nn.Linear(8, 5), (6, 8)), (nn.Conv2d(8, 5, 3), (6, 8, 4, 4))], ids=["linear", "convolution"]
+)
+def test_rows_that_data_select_are_quantized_dynamically(layer: nn.Module, shape: tuple[int, ...]) -> None:
+    torch.manual_seed(0)
+    rows = torch.randn(shape)
+    exported = torch.export.export(SelectedRows(layer).eval(), (rows,))
+    quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True, is_dynamic=True))
+    prepared = prepare_pt2e(exported.module(), quantizer)
+    prepared(rows)
+    quantized = convert_pt2e(prepared)
+    program = torch.export.export(quantized, (rows,))
+    manager = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()]).to_executorch()
+    method = Runtime.get().load_program(manager.buffer).load_method("forward")
+    ones = torch.ones(shape)
+    for x in (rows, ones, -ones, rows):
+        expected = quantized(x) if (x > 0).any() else layer(x[:0])
+        torch.testing.assert_close(method.execute((x,))[0], expected, rtol=INT8_MODEL, atol=INT8_MODEL)
 
 
 def test_reductions_of_rows_that_data_select_are_delegated() -> None:
