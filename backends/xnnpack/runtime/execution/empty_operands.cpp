@@ -24,6 +24,19 @@ Shape with_ones(Shape shape) {
   return shape;
 }
 
+bool is_over_image(const Node& node) {
+  return node.kind == NodeKind::GlobalAvgPooling2d || node.kind == NodeKind::Sum;
+}
+
+/// The shape of neutral elements, of which there are no more than elements of the result. An empty
+/// image may have any height and width, which are reduced: one point stands for all.
+Shape neutral_shape(const Node& node, Shape shape) {
+  if (is_over_image(node)) {
+    shape.dims[1] = shape.dims[2] = 1;
+  }
+  return with_ones(shape);
+}
+
 char neutral_byte(const Node& node, const Value& value) {
   if (node.kind == NodeKind::GlobalAvgPooling2d) {
     return kNaNByte;
@@ -38,7 +51,7 @@ char neutral_byte(const Node& node, const Value& value) {
 
 bool NeutralOperands::suit(const Node& node, const Tensors& tensors) {
   const bool is_mean = node.kind == NodeKind::GlobalAvgPooling2d;
-  if (!is_mean && node.kind != NodeKind::Sum && node.kind != NodeKind::BatchMatrixMultiply &&
+  if (!is_over_image(node) && node.kind != NodeKind::BatchMatrixMultiply &&
       node.kind != NodeKind::FullyConnected) {
     return false;
   }
@@ -57,7 +70,7 @@ Error NeutralOperands::replace(const Node& node, Tensors* tensors) {
       continue;
     }
     Replacement& replacement = operands_[i];
-    replacement.shape = with_ones(*tensor.shape);
+    replacement.shape = neutral_shape(node, *tensor.shape);
     const size_t bytes = bytes_of(tensor.value->datatype, replacement.shape) + kReadBeyond;
     replacement.memory.reset(new (std::nothrow) char[bytes]);
     ET_CHECK_OR_RETURN_ERROR(replacement.memory != nullptr, MemoryAllocationFailed,

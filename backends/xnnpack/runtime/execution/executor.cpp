@@ -187,6 +187,20 @@ Error Executor::reshape(Span<const Shape> inputs, Workspace* workspace) {
   for (size_t id = 0; id < shapes_.size(); ++id) {
     shapes_[id] = known[graph_.values[id].shape_source];
   }
+  ET_CHECK_OK_OR_RETURN_ERROR(reshape_steps());
+  plan();
+  ET_CHECK_OR_RETURN_ERROR(
+      workspace_bytes_ <= SIZE_MAX / 2 &&
+          (max_workspace_bytes_ == 0 || workspace_bytes_ <= max_workspace_bytes_),
+      MemoryAllocationFailed,
+      "xnnpack: a delegate needs %" PRIu64
+      " bytes for intermediate results; the limit max_workspace_bytes is %zu",
+      workspace_bytes_, max_workspace_bytes_);
+  return workspace->reserve(static_cast<size_t>(workspace_bytes_));
+}
+
+Error Executor::reshape_steps() {
+  LibraryMemory memory(&library_bytes_, max_workspace_bytes_);
   for (Step& step : steps_) {
     const char* const kind = fb_xnnpack::EnumNameXNodeUnion(step.node.kind);
     if (step.neutral != nullptr) {
@@ -200,18 +214,14 @@ Error Executor::reshape(Span<const Shape> inputs, Workspace* workspace) {
       ET_CHECK_OK_OR_RETURN_ERROR(step.neutral->replace(step.node, &step.tensors));
     }
     const Error error = step.is_idle ? Error::Ok : step.op->reshape(step.tensors);
+    ET_CHECK_OR_RETURN_ERROR(!memory.is_exceeded(), MemoryAllocationFailed,
+                             "xnnpack: node %s needs more memory for the addresses of pixels than "
+                             "the limit max_workspace_bytes of %zu bytes leaves",
+                             kind, max_workspace_bytes_);
     ET_CHECK_OR_RETURN_ERROR(error == Error::Ok, InvalidArgument,
                              "xnnpack: node %s cannot run on inputs of these sizes", kind);
   }
-  plan();
-  ET_CHECK_OR_RETURN_ERROR(
-      workspace_bytes_ <= SIZE_MAX / 2 &&
-          (max_workspace_bytes_ == 0 || workspace_bytes_ <= max_workspace_bytes_),
-      MemoryAllocationFailed,
-      "xnnpack: a delegate needs %" PRIu64
-      " bytes for intermediate results; the limit max_workspace_bytes is %zu",
-      workspace_bytes_, max_workspace_bytes_);
-  return workspace->reserve(static_cast<size_t>(workspace_bytes_));
+  return Error::Ok;
 }
 
 void Executor::plan() {

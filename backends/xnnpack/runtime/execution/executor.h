@@ -28,7 +28,7 @@ struct ExecutorOptions {
   bool is_profiled = false;
   /// The precision to which products of float32 values may round their factors.
   kernels::engine::Precision precision = kernels::engine::Precision::Float32;
-  /// Limit of the workspace in bytes; 0: no limit.
+  /// Limit of the workspace, and of the library's memory for each executor, in bytes; 0: no limit.
   size_t max_workspace_bytes = 0;
 };
 
@@ -71,6 +71,8 @@ class Executor final {
 
   explicit Executor(const Payload& payload) : payload_(payload) {}
   runtime::Error create_steps(const ExecutorOptions& options);
+  /// Reshapes the operators, whose tensors have their shapes.
+  runtime::Error reshape_steps();
   /// Sets the shapes of a step's tensors to those of its values.
   void refer_to_values(Step* step);
   void find_read_arguments();
@@ -96,6 +98,8 @@ class Executor final {
   std::vector<uint64_t> offsets_;
   uint64_t workspace_bytes_ = 0;
   size_t max_workspace_bytes_ = 0;
+  /// Bytes that operators of the library took when they were reshaped.
+  size_t library_bytes_ = 0;
 
   // The memory that operators are bound to.
   const void* bound_memory_ = nullptr;

@@ -2,6 +2,8 @@
 // The library of operators that the engine lacks: XNNPACK, or none (EXECUTORCH_XNNPACK_LIBRARY).
 #pragma once
 
+#include <stddef.h>
+
 #include <executorch/backends/xnnpack/runtime/weights/digest/digest.h>
 
 namespace executorch::backends::xnnpack {
@@ -19,5 +21,33 @@ Digest library_digest();
 /// that it created or ran since then must not be used.
 bool has_run_out();
 void forget_shortage();
+
+/// While it exists, counts the memory that the library takes and returns on this thread, such as
+/// the addresses of all pixels under a window; an allocation beyond the limit fails.
+class LibraryMemory final {
+ public:
+  /// @param bytes The memory in use, which it changes.
+  /// @param limit At most as many bytes are in use; 0: no limit.
+  LibraryMemory(size_t* bytes, size_t limit);
+  ~LibraryMemory();
+  LibraryMemory(const LibraryMemory&) = delete;
+  LibraryMemory& operator=(const LibraryMemory&) = delete;
+
+  /// True after an allocation failed because of the limit.
+  bool is_exceeded() const { return is_exceeded_; }
+
+  /// That of this thread; null if there is none.
+  static LibraryMemory* current();
+  /// False if `size` bytes more would exceed the limit.
+  bool has_room(size_t size);
+  void add(size_t size) { *bytes_ += size; }
+  /// Memory from before this object existed is not counted.
+  void remove(size_t size) { *bytes_ -= size < *bytes_ ? size : *bytes_; }
+
+ private:
+  size_t* bytes_;
+  const size_t limit_;
+  bool is_exceeded_ = false;
+};
 
 }  // namespace executorch::backends::xnnpack

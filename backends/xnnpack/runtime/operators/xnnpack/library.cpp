@@ -20,25 +20,63 @@ using extension::kLargePage;
 using extension::prefer_large_pages;
 namespace {
 
+/// True if the limit of this thread's memory, if it has one, leaves room for a block.
+bool has_room(size_t size) {
+  LibraryMemory* const memory = LibraryMemory::current();
+  return memory == nullptr || memory->has_room(size);
+}
+
+/// Counts a block that was allocated; null counts as none.
+void* counted(void* block) {
+  LibraryMemory* const memory = LibraryMemory::current();
+  if (memory != nullptr) {
+    memory->add(malloc_usable_size(block));
+  }
+  return block;
+}
+
+/// Stops counting a block that is not from the pool; null counts as none.
+void forget(void* block) {
+  LibraryMemory* const memory = LibraryMemory::current();
+  if (memory != nullptr) {
+    memory->remove(malloc_usable_size(block));
+  }
+}
+
 void* allocate(void*, size_t size) {
-  void* const memory = malloc(size);
+  void* const memory = has_room(size) ? counted(malloc(size)) : nullptr;
   return memory != nullptr ? memory : take_from_pool(size, alignof(max_align_t));
 }
 void deallocate(void*, void* pointer) {
   if (is_in_pool(pointer)) {
     return_to_pool(pointer);
   } else {
+    forget(pointer);
     free(pointer);
   }
 }
+/// Grows or shrinks a block that is not from the pool; null if there is no memory for it.
+void* resize(void* pointer, size_t size) {
+  const size_t before = malloc_usable_size(pointer);
+  if (size > before && !has_room(size - before)) {
+    return nullptr;
+  }
+  forget(pointer);
+  void* const grown = realloc(pointer, size);
+  counted(grown != nullptr || size == 0 ? grown : pointer);
+  return grown;
+}
 void* reallocate(void* context, void* pointer, size_t size) {
-  void* const grown = is_in_pool(pointer) ? nullptr : realloc(pointer, size);
-  if (grown != nullptr || size == 0) {
+  const bool was_in_pool = is_in_pool(pointer);
+  void* const grown = was_in_pool ? nullptr : resize(pointer, size);
+  if (grown != nullptr || (size == 0 && !was_in_pool)) {
     return grown;
   }
-  void* const moved = take_from_pool(size, alignof(max_align_t));
+  // A block leaves the pool as soon as there is memory again.
+  void* const moved =
+      was_in_pool ? allocate(context, size) : take_from_pool(size, alignof(max_align_t));
   if (moved != nullptr && pointer != nullptr) {
-    const size_t before = is_in_pool(pointer) ? size_in_pool(pointer) : malloc_usable_size(pointer);
+    const size_t before = was_in_pool ? size_in_pool(pointer) : malloc_usable_size(pointer);
     memcpy(moved, pointer, std::min(before, size));
     deallocate(context, pointer);
   }
@@ -47,13 +85,13 @@ void* reallocate(void* context, void* pointer, size_t size) {
 void* allocate_aligned(void*, size_t alignment, size_t size) {
   const bool is_large = size >= 2 * kLargePage;
   void* memory = nullptr;
-  if (posix_memalign(&memory, is_large ? kLargePage : alignment, size) != 0) {
+  if (!has_room(size) || posix_memalign(&memory, is_large ? kLargePage : alignment, size) != 0) {
     return take_from_pool(size, alignment);
   }
   if (is_large) {
     prefer_large_pages(memory, size);
   }
-  return memory;
+  return counted(memory);
 }
 
 constexpr xnn_allocator kAllocator = {
