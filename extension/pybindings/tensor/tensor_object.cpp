@@ -78,9 +78,13 @@ void set_rank(StridedView& view, int64_t rank, const ArgumentPlace& place) {
 
 const ElementTypeInfo* type_of_dtype(const py::dtype& dtype) {
   const ElementTypeInfo* type = element_type_of_numpy(dtype.num());
-  // Types that packages add to numpy (ml_dtypes' bfloat16) are recognized by name.
-  return type != nullptr ? type
-                         : element_type_named(py::str(dtype.attr("name")).cast<std::string>());
+  if (type != nullptr) {
+    return type;
+  }
+  // Types that packages add to numpy (ml_dtypes' bfloat16) are recognized by name. Any type can
+  // have such a name, also one whose elements have no bytes.
+  type = element_type_named(py::str(dtype.attr("name")).cast<std::string>());
+  return type != nullptr && dtype.itemsize() == type->size ? type : nullptr;
 }
 
 StridedView view_numpy(py::handle object, const ArgumentPlace& place) {

@@ -2,6 +2,7 @@
 """Inputs that raise while they are read, or whose sizes have no strides, are refused with an error."""
 
 import ctypes
+import mmap
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -69,6 +70,17 @@ def test_sizes_without_elements_may_have_no_strides() -> None:
     with pytest.raises(InvalidArgumentError, match="found a uint8 tensor"):
         method.execute([np.empty((0, huge, huge), np.uint8)])
     assert method.execute([np.empty((0, 4, 4), np.uint8)])[0].shape == (0, 4, 4)
+
+
+def test_elements_without_bytes_are_no_numbers_whatever_their_name() -> None:
+    # Behind the map's only page, nothing can be read.
+    scalar = type("float32", (np.void,), {})
+    page = mmap.mmap(-1, mmap.PAGESIZE)
+    x = np.ndarray((1,), np.dtype((scalar, [])), page, offset=mmap.PAGESIZE)
+    assert (x.dtype.name, x.itemsize) == ("float32", 0)
+    method = method_of(Double(), (torch.ones(1),))
+    with pytest.raises(InvalidArgumentError, match=r"input 0 is an array of .*, which tensors do not support"):
+        method.execute([x])
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
