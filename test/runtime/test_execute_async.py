@@ -105,6 +105,38 @@ def test_dynamic_sizes_run_at_the_same_time_too() -> None:
         assert_same_bits(execution.result(), oracle.execute([x]))
 
 
+class OfLibrary:
+    """An array of a library whose from_dlpack() raises at its first call."""
+
+    def __init__(self, array):
+        self.array, self.calls = array, 0
+
+    def __array_namespace__(self):
+        return self
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__()
+
+    def from_dlpack(self, tensor):
+        self.calls += 1
+        if self.calls == 1:
+            raise RuntimeError("not now")
+        return np.from_dlpack(tensor)
+
+
+def test_outputs_that_could_not_be_made_are_made_by_the_next_call() -> None:
+    data = lowered(Branches(), (torch.randn(8, 16),))
+    x = np.random.default_rng(0).standard_normal((8, 16), np.float32)
+    execution = load(data).execute_async([OfLibrary(x)], threads=2)
+    with pytest.raises(RuntimeError, match="not now"):
+        execution.result()
+    assert_same_bits(execution.result(), load(data).execute([x]))
+    assert_same_bits(execution.result(), load(data).execute([x]))
+
+
 def test_a_program_planned_for_one_thread_is_one_task() -> None:
     data = lowered(Branches(), (torch.randn(8, 16),), concurrent=False)
     x = torch.randn(8, 16)

@@ -123,11 +123,6 @@ bool RunningMethod::wait(std::optional<double> timeout) {
   const double seconds = requested > 0 ? std::min(requested, kMaxSeconds) : 0;
   const auto end = steady_clock::now() +
                    std::chrono::duration_cast<steady_clock::duration>(duration<double>(seconds));
-  struct Waiting {
-    size_t& count;
-    explicit Waiting(size_t& waiting) : count(waiting) { ++count; }
-    ~Waiting() { --count; }
-  } waiting(waiting_);
   bool has_ended = false;
   wait_with_signals([&](milliseconds period) {
     const auto left = std::chrono::ceil<milliseconds>(end - steady_clock::now());
@@ -138,23 +133,32 @@ bool RunningMethod::wait(std::optional<double> timeout) {
   return has_ended;
 }
 
+void RunningMethod::collect(std::optional<double> timeout) {
+  struct Collecting {
+    size_t& count;
+    explicit Collecting(size_t& threads) : count(threads) { ++count; }
+    ~Collecting() { --count; }
+  } collecting(collecting_);
+  if (!wait(timeout)) {
+    PyErr_SetString(PyExc_TimeoutError, (method_->name() + "() is still running").c_str());
+    throw py::error_already_set();
+  }
+  if (error_.has_value()) return;
+  const Error error = execution_->wait();
+  was_cancelled_ = execution_->was_cancelled();
+  // Making outputs may run Python code, which may raise, and let other threads collect as well.
+  if (error == Error::Ok) outputs_ = method_->async_outputs(clone_outputs_);
+  error_ = error;
+}
+
 py::list RunningMethod::result(std::optional<double> timeout) {
   if (execution_.has_value()) {
     if (getpid() != process_) {
       raise_error(Error::InvalidState,
                   method_->name() + "() is being executed by the process that forked this one");
     }
-    if (!wait(timeout)) {
-      PyErr_SetString(PyExc_TimeoutError, (method_->name() + "() is still running").c_str());
-      throw py::error_already_set();
-    }
-    // When several threads wait, the first collects the result and the last ends the execution.
-    if (!error_.has_value()) {
-      error_ = execution_->wait();
-      was_cancelled_ = execution_->was_cancelled();
-      if (*error_ == Error::Ok) outputs_ = method_->async_outputs(clone_outputs_);
-    }
-    if (waiting_ == 0) end();
+    collect(timeout);
+    if (collecting_ == 0) end();
   }
   if (was_cancelled_) raise_cancelled(method_->name() + "() was cancelled");
   if (*error_ != Error::Ok) {

@@ -40,6 +40,8 @@ class RunningMethod final {
   /// Waits for the end, at most `timeout` seconds; returns whether the execution ended. Throws a
   /// signal handler's exception, while the execution continues.
   bool wait(std::optional<double> timeout);
+  /// Waits, and sets the error or the outputs unless another thread has.
+  void collect(std::optional<double> timeout);
   /// Cancels the execution, waits for its end, and makes the method usable again.
   void end();
 
@@ -50,8 +52,8 @@ class RunningMethod final {
   std::unique_ptr<Pool> pool_;
   std::optional<runtime::Execution> execution_;
   size_t task_count_ = 0;
-  /// Number of threads in result().
-  size_t waiting_ = 0;
+  /// Number of threads in collect(); the last one ends the execution.
+  size_t collecting_ = 0;
   pybind11::object outputs_;
   std::optional<runtime::Error> error_;
   bool was_cancelled_ = false;
