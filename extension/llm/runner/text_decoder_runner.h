@@ -32,6 +32,11 @@ struct DecoderSignature {
 /// that it does not write to them. InvalidProgram if it does.
 runtime::Error check_inputs_are_read_only(Module& module, const std::string& method);
 
+/// Executes a method on inputs that may end before the module does: they are unset afterwards, so
+/// that a later execution without inputs is InvalidState.
+runtime::Result<std::vector<runtime::EValue>> execute_once(
+    Module& module, const std::string& method, const std::vector<runtime::EValue>& inputs);
+
 /// Limit of tokens in one execution of a method with this input, whose second dimension counts
 /// them; INT32_MAX if the method sets none.
 int64_t max_tokens(const runtime::TensorInfo& input);

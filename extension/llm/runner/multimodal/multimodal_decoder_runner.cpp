@@ -44,7 +44,7 @@ Error MultimodalDecoderRunner::load() {
 }
 
 Result<aten::Tensor> MultimodalDecoderRunner::embed(const TensorPtr& tokens) {
-  const auto outputs = module_->execute(kTokenEmbeddingMethod, tokens);
+  const auto outputs = execute_once(*module_, kTokenEmbeddingMethod, {tokens});
   ET_CHECK_OK_OR_RETURN_ERROR(outputs.error());
   ET_CHECK_OR_RETURN_ERROR(outputs->size() == 1 && (*outputs)[0].isTensor(), InvalidProgram,
                            "method '%s': expected one tensor, found %zu values",

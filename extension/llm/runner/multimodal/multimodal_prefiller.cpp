@@ -141,7 +141,7 @@ Result<aten::Tensor> MultimodalPrefiller::encode(const MultimodalInput& input, T
   const auto converted = to_dtype(std::move(*tensor), expected->scalar_type(), input.type_name());
   ET_CHECK_OK_OR_RETURN_ERROR(converted.error());
   encoded = *converted;
-  const auto outputs = module_->execute(method, encoded);
+  const auto outputs = execute_once(*module_, method, {encoded});
   ET_CHECK_OK_OR_RETURN_ERROR(outputs.error());
   ET_CHECK_OR_RETURN_ERROR(!outputs->empty() && (*outputs)[0].isTensor(), InvalidProgram,
                            "method '%s': expected a tensor", method);

@@ -5,6 +5,8 @@
 namespace executorch::extension::llm {
 
 using runtime::Error;
+using runtime::EValue;
+using runtime::Result;
 
 Error check_inputs_are_read_only(Module& module, const std::string& method) {
   const auto loaded = module.method(method);
@@ -14,6 +16,16 @@ Error check_inputs_are_read_only(Module& module, const std::string& method) {
                              "method '%s': it writes to its input %zu", method.c_str(), i);
   }
   return Error::Ok;
+}
+
+Result<std::vector<EValue>> execute_once(Module& module, const std::string& method,
+                                         const std::vector<EValue>& inputs) {
+  auto outputs = module.execute(method, inputs);
+  for (size_t i = 0; i < inputs.size() && module.is_method_loaded(method); ++i) {
+    // Fails for inputs that the method lacks, which the execution has refused.
+    (void)module.set_input(method, EValue(), i);
+  }
+  return outputs;
 }
 
 }  // namespace executorch::extension::llm

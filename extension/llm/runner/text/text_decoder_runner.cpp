@@ -111,7 +111,7 @@ Result<aten::Tensor> TextDecoderRunner::execute(const TensorPtr& input, const Te
   const auto inputs = is_prefill ? io_manager_->prepare_prefill(input, positions, method)
                                  : io_manager_->prepare_decode(input, positions, method);
   ET_CHECK_OK_OR_RETURN_ERROR(inputs.error());
-  const auto outputs = module_->execute(method, *inputs);
+  const auto outputs = execute_once(*module_, method, *inputs);
   ET_CHECK_OK_OR_RETURN_ERROR(outputs.error());
   ET_CHECK_OK_OR_RETURN_ERROR(is_prefill ? io_manager_->update_prefill(*outputs, method)
                                          : io_manager_->update_decode(*outputs, method));

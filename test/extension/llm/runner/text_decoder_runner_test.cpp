@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
+#include <executorch/extension/tensor/tensor.h>
 #include <executorch/extension/testing_util/temp_file.h>
 
 #include "runtime/executor/program_builder.h"
@@ -57,6 +59,23 @@ TEST(TextDecoderRunnerTest, AMethodThatWritesToItsInputsIsRefused) {
     EXPECT_EQ(runner.load(), is_refused ? Error::InvalidProgram : Error::Ok);
     EXPECT_EQ(runner.is_method_loaded(), !is_refused);
   }
+}
+
+TEST(TextDecoderRunnerTest, AMethodDoesNotKeepInputsThatEndedWithTheStep) {
+  TestProgram program;
+  program.plans = {decoder("token", false)};
+  const ProgramFile bytes(program);
+  const TempFile file(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  Module module(file.path());
+  IOManager io_manager(module);
+  TextDecoderRunner runner(&module, &io_manager, "token");
+  {
+    auto tokens = extension::make_tensor_ptr({1, 2}, std::vector<int64_t>{1, 2});
+    ASSERT_EQ(runner.step(tokens, 0).error(), Error::Ok);
+  }
+  EXPECT_EQ(module.execute("token").error(), Error::InvalidState);
+  auto tokens = extension::make_tensor_ptr({1, 2}, std::vector<int64_t>{1, 2});
+  EXPECT_EQ(runner.step(tokens, 0).error(), Error::Ok);
 }
 
 }  // namespace
