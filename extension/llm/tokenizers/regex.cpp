@@ -2,7 +2,9 @@
 #include <executorch/extension/llm/tokenizers/regex.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <utility>
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -12,12 +14,41 @@
 
 namespace tokenizers::internal {
 
+namespace {
+
+// A pattern of 64 KB, the limit of PCRE2, can be 6 MB of machine code. All patterns of the process
+// together have as much of it as this; PCRE2 interprets the others.
+constexpr size_t kMaxMachineCode = size_t{64} << 20;
+/// Bytes of machine code for each byte of a compiled pattern, at most: 91 were seen (PCRE2 10.42).
+constexpr size_t kMachineCodePerByte = 100;
+std::atomic<size_t> machine_code{0};
+
+}  // namespace
+
 struct Regex::Code {
   pcre2_code* code = nullptr;
+  /// Its share of machine_code.
+  size_t reserved = 0;
+
   Code() = default;
   Code(const Code&) = delete;
   Code& operator=(const Code&) = delete;
-  ~Code() { pcre2_code_free(code); }
+  ~Code() {
+    pcre2_code_free(code);
+    machine_code.fetch_sub(reserved);
+  }
+
+  /// Translates the pattern to machine code, without which matching is slower, if there is room.
+  void compile_machine_code(uint32_t options) {
+    size_t size = 0;
+    pcre2_pattern_info(code, PCRE2_INFO_SIZE, &size);
+    reserved = size * kMachineCodePerByte;
+    if (machine_code.fetch_add(reserved) + reserved <= kMaxMachineCode) {
+      pcre2_jit_compile(code, options);
+    } else {
+      machine_code.fetch_sub(std::exchange(reserved, 0));
+    }
+  }
 };
 
 Regex::Regex(std::shared_ptr<const Code> code) : code_(std::move(code)) {}
@@ -196,7 +227,7 @@ Result<Regex> Regex::compile(const std::string& given) {
            size_t(place));
     return Error::RegexFailure;
   }
-  pcre2_jit_compile(code->code, kJit);  // without it, matching is slower
+  code->compile_machine_code(kJit);
   return Regex(code);
 }
 

@@ -2,8 +2,10 @@
 """Tokenizer files whose steps, patterns, pieces or nesting would take unbounded time or memory."""
 
 import json
+import resource
 import struct
 import time
+from pathlib import Path
 
 import pytest
 
@@ -112,6 +114,20 @@ def test_a_pattern_that_takes_much_memory_at_each_step_is_refused(tmp_path):
     assert ours.encode("b")
     with pytest.raises(InvalidArgumentError, match="text cannot be matched"):
         ours.encode("a")
+
+
+def resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads Linux's /proc")
+def test_machine_code_of_many_patterns_has_a_limit(tmp_path):
+    # Each pattern of 53 KB is 5 MB of machine code.
+    split = {"type": "Split", "pattern": {"Regex": "(?:a?b?)*" * 5900}, "behavior": "Isolated"}
+    before = resident_bytes()
+    ours = opened(tmp_path, pre_tokenizer={"type": "Sequence", "pretokenizers": [split] * 64})
+    assert resident_bytes() - before < 160 * 2**20
+    assert ours.decode([2]) == "a"
 
 
 @pytest.mark.parametrize("length", [1, 500, 513, 1023, 1025, 5000])
