@@ -9,6 +9,7 @@
 
 #include <executorch/backends/xnnpack/runtime/weights/packed_arena.h>
 #include <executorch/backends/xnnpack/runtime/weights/packed_weights.h>
+#include <executorch/extension/memory_allocator/physical_memory.h>
 
 namespace executorch::backends::xnnpack {
 namespace {
@@ -34,6 +35,18 @@ TEST(PackedWeights, EqualBytesAreHeldOnce) {
     const std::shared_ptr<PackedBlock> larger = block_of(size + 1, 'a');
     EXPECT_EQ(weights.one_of_equal(larger), larger);
   }
+}
+
+TEST(PackedWeights, TogetherHaveALimit) {
+  const size_t memory = extension::three_quarters_of_memory();
+  ASSERT_NE(memory, 0u);
+  const std::shared_ptr<PackedBlock> block = block_of(100, 'a');
+  EXPECT_FALSE(add_packed_bytes(SIZE_MAX));
+  EXPECT_FALSE(add_packed_bytes(memory));
+  ASSERT_TRUE(add_packed_bytes(memory - 100));
+  EXPECT_EQ(PackedBlock::allocate(1), nullptr);
+  remove_packed_bytes(memory - 100);
+  EXPECT_NE(PackedBlock::allocate(1), nullptr);
 }
 
 TEST(PackedWeights, BytesBetweenSamplesAreCompared) {

@@ -5,20 +5,49 @@
 #include <string.h>
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <set>
 
+#include <executorch/extension/memory_allocator/physical_memory.h>
+
 namespace executorch::backends::xnnpack {
+
+namespace {
+
+std::atomic<size_t> packed_bytes{0};
+
+}  // namespace
+
+bool add_packed_bytes(size_t size) {
+  const size_t memory = extension::three_quarters_of_memory();
+  const size_t before = packed_bytes.fetch_add(size);
+  if (memory == 0 || (before <= memory && size <= memory - before)) {
+    return true;
+  }
+  remove_packed_bytes(size);
+  return false;
+}
+
+void remove_packed_bytes(size_t size) { packed_bytes.fetch_sub(size); }
 
 std::shared_ptr<PackedBlock> PackedBlock::allocate(size_t size) {
   // XNNPACK's alignment of its own memory.
   constexpr size_t kAlignment = 64;
   void* memory = nullptr;
+  if (!add_packed_bytes(size)) {
+    return nullptr;
+  }
   if (posix_memalign(&memory, kAlignment, size) != 0) {
+    remove_packed_bytes(size);
     return nullptr;
   }
   memset(memory, 0, size);
-  return std::make_shared<PackedBlock>(memory, size, std::shared_ptr<const void>(memory, free));
+  const auto release = [size](void* block) {
+    free(block);
+    remove_packed_bytes(size);
+  };
+  return std::make_shared<PackedBlock>(memory, size, std::shared_ptr<const void>(memory, release));
 }
 
 PackedWeights& PackedWeights::of_process() {

@@ -15,6 +15,12 @@ namespace executorch::backends::xnnpack {
 /// Bytes after packed weights that kernels may read: arenas and files have as many.
 inline constexpr size_t kReadBeyondWeights = 128;
 
+/// Adds to the bytes of all packed weights of the process that are not in a file. False, without
+/// effect, if they would exceed three quarters of the machine's memory: layers with different
+/// parameters pack one matrix once each, so a small payload may need any amount.
+bool add_packed_bytes(size_t size);
+void remove_packed_bytes(size_t size);
+
 /// Packed weights of one node, in memory that they own or that `owner` keeps alive.
 class PackedBlock final {
  public:

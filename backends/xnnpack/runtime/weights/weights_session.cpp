@@ -61,8 +61,15 @@ std::shared_ptr<PackedBlock> WeightsSession::allocate(size_t size, bool overwrit
     arena_ = PackedArena::create(unpacked_ + unpacked_ / 2, unpacked_ - unpacked_ / 4);
   }
   void* const piece = arena_ == nullptr ? nullptr : arena_->take(size, overwritten);
-  return piece == nullptr ? PackedBlock::allocate(size)
-                          : std::make_shared<PackedBlock>(piece, size, arena_);
+  if (piece == nullptr) {
+    return PackedBlock::allocate(size);
+  }
+  if (!add_packed_bytes(size)) {
+    arena_->give_back(piece);
+    return nullptr;
+  }
+  const auto release = [arena = arena_, size](void*) { remove_packed_bytes(size); };
+  return std::make_shared<PackedBlock>(piece, size, std::shared_ptr<const void>(piece, release));
 }
 
 void WeightsSession::drop_reserved() {
