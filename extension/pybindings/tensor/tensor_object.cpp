@@ -82,7 +82,7 @@ const ElementTypeInfo* type_of_dtype(const py::dtype& dtype) {
     return type;
   }
   // Types that packages add to numpy (ml_dtypes' bfloat16) are recognized by name. Any type can
-  // have such a name, also one whose elements have no bytes.
+  // have such a name, even one with elements of 0 bytes.
   type = element_type_named(py::str(dtype.attr("name")).cast<std::string>());
   return type != nullptr && dtype.itemsize() == type->size ? type : nullptr;
 }

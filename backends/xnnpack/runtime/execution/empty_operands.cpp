@@ -28,8 +28,8 @@ bool is_over_image(const Node& node) {
   return node.kind == NodeKind::GlobalAvgPooling2d || node.kind == NodeKind::Sum;
 }
 
-/// The shape of neutral elements, of which there are no more than elements of the result. An empty
-/// image may have any height and width, which are reduced: one point stands for all.
+/// The shape of neutral elements, at most as many as the result has elements. Height and width of
+/// an empty image may have any size and are reduced: one point stands for all.
 Shape neutral_shape(const Node& node, Shape shape) {
   if (is_over_image(node)) {
     shape.dims[1] = shape.dims[2] = 1;

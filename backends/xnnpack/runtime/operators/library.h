@@ -27,7 +27,7 @@ void forget_shortage();
 class LibraryMemory final {
  public:
   /// @param bytes The memory in use, which it changes.
-  /// @param limit At most as many bytes are in use; 0: no limit.
+  /// @param limit Maximum number of bytes in use; 0: no limit.
   LibraryMemory(size_t* bytes, size_t limit);
   ~LibraryMemory();
   LibraryMemory(const LibraryMemory&) = delete;
@@ -36,12 +36,12 @@ class LibraryMemory final {
   /// True after an allocation failed because of the limit.
   bool is_exceeded() const { return is_exceeded_; }
 
-  /// That of this thread; null if there is none.
+  /// The object of this thread, or null.
   static LibraryMemory* current();
   /// False if `size` bytes more would exceed the limit.
   bool has_room(size_t size);
   void add(size_t size) { *bytes_ += size; }
-  /// Memory from before this object existed is not counted.
+  /// Memory that was allocated earlier was not counted: the sum stops at 0.
   void remove(size_t size) { *bytes_ -= size < *bytes_ ? size : *bytes_; }
 
  private:

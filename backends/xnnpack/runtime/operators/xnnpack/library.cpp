@@ -26,7 +26,7 @@ bool has_room(size_t size) {
   return memory == nullptr || memory->has_room(size);
 }
 
-/// Counts a block that was allocated; null counts as none.
+/// Counts an allocated block and returns it; `block` may be null.
 void* counted(void* block) {
   LibraryMemory* const memory = LibraryMemory::current();
   if (memory != nullptr) {
@@ -35,7 +35,7 @@ void* counted(void* block) {
   return block;
 }
 
-/// Stops counting a block that is not from the pool; null counts as none.
+/// Stops counting a block outside of the pool; `block` may be null.
 void forget(void* block) {
   LibraryMemory* const memory = LibraryMemory::current();
   if (memory != nullptr) {
@@ -55,7 +55,7 @@ void deallocate(void*, void* pointer) {
     free(pointer);
   }
 }
-/// Grows or shrinks a block that is not from the pool; null if there is no memory for it.
+/// Grows or shrinks a block outside of the pool. Returns null if the memory does not suffice.
 void* resize(void* pointer, size_t size) {
   const size_t before = malloc_usable_size(pointer);
   if (size > before && !has_room(size - before)) {
