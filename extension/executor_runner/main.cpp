@@ -147,7 +147,9 @@ void run_repeatedly(Method& method, const std::string& name, const Options& opti
     require(method.execute(), "'" + name + "' failed");
     ticks += runtime::pal_current_ticks() - begin;
     if (i + 1 == options.num_executions) {
-      printf("ran '%s' %zu times, %.3f ms each\n", name.c_str(), options.num_executions,
+      // Documented: scripts search for the first three words.
+      printf("Model executed successfully: ran '%s' %zu times, %.3f ms each\n", name.c_str(),
+             options.num_executions,
              static_cast<double>(runtime::ticks_to_ns(ticks)) / 1e6 /
                  static_cast<double>(options.num_executions));
       write_and_print(method, options);

@@ -37,10 +37,13 @@ def _check_limits(observer: torch.nn.Module, low: torch.Tensor, high: torch.Tens
 
 
 def _checked_parameters(
-    observer: torch.nn.Module, limits: torch.nn.Module, what_to_run: str, compute: Callable[[], Parameters]
+    observer: torch.nn.Module,
+    limits: tuple[torch.Tensor, torch.Tensor],
+    what_to_run: str,
+    compute: Callable[[], Parameters],
 ) -> Parameters:
-    """Return compute()'s scale and zero point of the `limits` that an observer saw, after their check."""
-    _check_limits(observer, limits.min_val, limits.max_val, what_to_run)
+    """Return compute()'s scale and zero point after checking the lower and upper limits that an observer saw."""
+    _check_limits(observer, *limits, what_to_run)
     with warnings.catch_warnings():
         # torchao's warning about default parameters does not name the tensor.
         warnings.filterwarnings("ignore", message="must run observer")
@@ -61,13 +64,13 @@ class CalibratedHistogramObserver(HistogramObserver):  # type: ignore[misc]
         return seen
 
     def calculate_qparams(self) -> Parameters:
-        return _checked_parameters(self, self, "the prepared model on calibration data", super().calculate_qparams)
+        limits = (self.min_val, self.max_val)
+        return _checked_parameters(self, limits, "the prepared model on calibration data", super().calculate_qparams)
 
 
 class TrainedFakeQuantize(FusedMovingAvgObsFakeQuantize):  # type: ignore[misc]
     """Moving averages of minimum and maximum in training. Raises ValueError for infinity or NaN."""
 
     def calculate_qparams(self) -> Parameters:
-        return _checked_parameters(
-            self, self.activation_post_process, "the prepared model on training data", super().calculate_qparams
-        )
+        limits = (self.activation_post_process.min_val, self.activation_post_process.max_val)
+        return _checked_parameters(self, limits, "the prepared model on training data", super().calculate_qparams)

@@ -52,7 +52,7 @@ def test_it_agrees_with_eager_torch(tmp_path: Path) -> None:
 
 
 def test_it_runs_the_given_number_of_times() -> None:
-    assert "ran 'forward' 5 times" in output_of("--model_path", ADD, "--num_executions=5")
+    assert "Model executed successfully: ran 'forward' 5 times" in output_of("--model_path", ADD, "--num_executions=5")
 
 
 @pytest.mark.parametrize("threads", [("--threads", "1"), ("--cpu_threads=1",), ("--cpu_threads", "-1")])
