@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <variant>
@@ -25,21 +26,27 @@ inline bool product_is(const ThreeSizes& sizes, uint64_t count) {
   return count == 1;
 }
 
-/// A tensor of the given sizes, with `with_batch` [1, sizes...], over `numbers`, which must outlive
-/// it. InvalidArgument, with `what` in the message, if the sizes are not positive, do not match the
-/// count of numbers, or are more than a tensor can have.
-template <typename T>
-runtime::Result<TensorPtr> tensor_over(const char* what, const std::vector<T>& numbers,
-                                       const ThreeSizes& sizes, bool with_batch) {
-  constexpr aten::ScalarType type = runtime::CppTypeToScalarType<T>::value;
-  ET_CHECK_OR_RETURN_ERROR(product_is(sizes, numbers.size()), InvalidArgument,
+/// A tensor of the given sizes, with `with_batch` [1, sizes...], over `count` numbers, which must
+/// outlive it. InvalidArgument, with `what` in the message, if the sizes are not positive, do not
+/// match the count, or are more than a tensor can have.
+inline runtime::Result<TensorPtr> tensor_over(const char* what, const void* numbers, size_t count,
+                                              aten::ScalarType type, const ThreeSizes& sizes,
+                                              bool with_batch) {
+  ET_CHECK_OR_RETURN_ERROR(product_is(sizes, count), InvalidArgument,
                            "%s: expected %d x %d x %d numbers, found %zu", what, int(sizes[0]),
-                           int(sizes[1]), int(sizes[2]), numbers.size());
+                           int(sizes[1]), int(sizes[2]), count);
   std::vector<aten::SizesType> all(sizes.begin(), sizes.end());
   if (with_batch) all.insert(all.begin(), 1);
   ET_CHECK_OR_RETURN_ERROR(can_make_tensor(all, type), InvalidArgument,
-                           "%s: %zu numbers are more than a tensor has", what, numbers.size());
-  return from_blob(const_cast<T*>(numbers.data()), std::move(all), type);
+                           "%s: %zu numbers are more than a tensor has", what, count);
+  return from_blob(const_cast<void*>(numbers), std::move(all), type);
+}
+
+template <typename T>
+runtime::Result<TensorPtr> tensor_over(const char* what, const std::vector<T>& numbers,
+                                       const ThreeSizes& sizes, bool with_batch) {
+  return tensor_over(what, numbers.data(), numbers.size(), runtime::CppTypeToScalarType<T>::value,
+                     sizes, with_batch);
 }
 
 template <typename... T>

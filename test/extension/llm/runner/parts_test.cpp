@@ -333,24 +333,17 @@ TEST_F(PartsTest, InputsHaveOneTypeAndTensorsOfTheirSizes) {
 TEST_F(PartsTest, MoreNumbersThanATensorHasAreRefused) {
   using executorch::aten::ScalarType;
   constexpr int32_t kSide = 1 << 16;
-  constexpr size_t kCount = size_t{kSide} * kSide;
   const uint8_t byte = 0;
-  EXPECT_EQ(
-      llm::internal::image_tensor(&byte, 2 * kCount, ScalarType::Byte, {2, kSide, kSide}).error(),
-      Error::InvalidArgument);
-  EXPECT_EQ(
-      llm::internal::image_tensor(&byte, kCount, ScalarType::Byte, {1, 1, kSide, kSide}).error(),
-      Error::InvalidArgument);
-  EXPECT_EQ(llm::internal::image_tensor(&byte, kCount / 2, ScalarType::Byte, {4, kSide / 8, kSide})
-                .error(),
-            Error::Ok);
   for (const bool with_batch : {false, true}) {
-    const auto tensor = [&](int32_t batch_size, int32_t rows) {
-      return llm::internal::audio_tensor(&byte, size_t(batch_size) * size_t(rows) * kSide,
-                                         ScalarType::Byte, batch_size, rows, kSide, with_batch);
+    const auto tensor = [&](int32_t first, int32_t second) {
+      const size_t count = size_t(first) * size_t(second) * kSide;
+      return llm::internal::tensor_over("audio", &byte, count, ScalarType::Byte,
+                                        {first, second, kSide}, with_batch);
     };
     EXPECT_EQ(tensor(2, kSide).error(), Error::InvalidArgument);
+    EXPECT_EQ(tensor(1, kSide).error(), Error::InvalidArgument);
     EXPECT_EQ(tensor(4, kSide / 4).error(), with_batch ? Error::InvalidArgument : Error::Ok);
+    EXPECT_EQ(tensor(4, kSide / 16).error(), Error::Ok);
   }
 }
 
