@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -12,12 +13,14 @@ from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.passes.graph_pass import GraphPass
-from executorch.exir.rewrite.node_rewrite import argument, insert_before
+from executorch.exir.rewrite.node_rewrite import argument, insert_before, with_values
 
 _VIEW, _PERMUTE = torch.ops.aten.view_copy.default, torch.ops.aten.permute_copy.default
 _UNSQUEEZE = torch.ops.aten.unsqueeze_copy.default
 _USUAL_RANK = 4
 """The rank of images and of heads of attention. Backends know such permutes, which stay as they are."""
+_LARGEST_RANK = 6
+"""Permutes that keep more dims apart become several: backends limit the rank."""
 
 
 def _grouped_dims(sizes: list[object], permuted: list[int]) -> list[list[int]]:
@@ -46,6 +49,52 @@ def _chain(node: fx.Node) -> tuple[list[fx.Node], list[int]]:
     return nodes, dims
 
 
+def _factors(sizes: list[Any], permuted: list[int]) -> list[tuple[list[Any], list[int]]]:
+    """Return sizes and dims of successive permutes, each of at most _LARGEST_RANK groups, that are `permuted` in all.
+
+    All but the last one move a group behind the one that it follows in the result, so that the two become one. Of
+    these moves the first is the one with the largest block of elements that stay together.
+    """
+    groups = _grouped_dims(sizes, permuted)
+    are_static = [all(isinstance(sizes[dim], int) for dim in group) for group in groups]
+    neighbors = zip(itertools.pairwise(groups), itertools.pairwise(are_static), strict=True)
+    pairs = [pair for pair, static in neighbors if all(static)]
+    if len(groups) <= _LARGEST_RANK or not pairs:
+        return [(sizes, permuted)]
+
+    def moved_together(pair: tuple[list[int], list[int]]) -> int:
+        behind = sizes[max(*pair[0], *pair[1]) + 1 :]
+        return math.prod(size for size in behind if isinstance(size, int))
+
+    group, follower = max(pairs, key=moved_together)
+    rest = [dim for dim in range(len(sizes)) if dim not in follower]
+    place = rest.index(group[-1]) + 1
+    moved = [*rest[:place], *follower, *rest[place:]]
+    remaining = _factors([sizes[dim] for dim in moved], [moved.index(dim) for dim in permuted])
+    return [(sizes, moved), *remaining]
+
+
+def _insert_permute(node: fx.Node, source: fx.Node, sizes: list[Any], permuted: list[int]) -> fx.Node:
+    """Insert before `node` a view of `source` with merged dims and its permute, which is returned."""
+    groups = _grouped_dims(sizes, permuted)
+    in_memory = sorted(groups)
+    merged = [sizes[dim] if not more else math.prod(sizes[d] for d in (dim, *more)) for dim, *more in in_memory]
+    values = with_values(merged)
+    order = [in_memory.index(group) for group in groups]
+    result: torch.Tensor = node.meta["val"]
+    view = insert_before(node, _VIEW, (source, merged), {}, result.new_empty(values), source)
+    return insert_before(node, _PERMUTE, (view, order), {}, result.new_empty([values[at] for at in order]))
+
+
+def _read_past_views(node: fx.Node) -> None:
+    """Let the views of a view of `node` read `node`, if the first one has more dims than backends accept."""
+    for view in list(node.users):
+        if view.meta["val"].dim() > _LARGEST_RANK and all(user.target is _VIEW for user in view.users):
+            _read_past_views(view)
+            view.replace_all_uses_with(node)
+            view.graph.erase_node(view)
+
+
 def _rewrite(node: fx.Node) -> bool:
     if not node.users or not all(user.target is _VIEW for user in node.users):
         return False
@@ -61,19 +110,17 @@ def _rewrite(node: fx.Node) -> bool:
     rank = len(given)
     groups = _grouped_dims(given, dims)
     is_inferred = any(isinstance(size, int) and size < 0 for size in given)
-    if rank <= _USUAL_RANK or is_inferred or not 0 < len(groups) < rank:
+    factors = _factors(given, dims)
+    if rank <= _USUAL_RANK or is_inferred or not groups or (len(groups) == rank and len(factors) == 1):
         return False
-    in_memory = sorted(groups)
-    sizes = [given[dim] if not more else math.prod(given[d] for d in (dim, *more)) for dim, *more in in_memory]
-    values = [size if isinstance(size, int) else shape[dim] for (dim, *_), size in zip(in_memory, sizes, strict=True)]
-    order = [in_memory.index(group) for group in groups]
-    result: torch.Tensor = node.meta["val"]
-    merged = insert_before(node, _VIEW, (view.args[0], sizes), {}, result.new_empty(values), view)
-    permuted = insert_before(node, _PERMUTE, (merged, order), {}, result.new_empty([values[at] for at in order]))
+    permuted: Any = view.args[0]
+    for sizes, order in factors:
+        permuted = _insert_permute(node, permuted, sizes, order)
     node.replace_all_uses_with(permuted)
     for unread in nodes:
         if not unread.users:
             unread.graph.erase_node(unread)
+    _read_past_views(permuted)
     return True
 
 
@@ -84,6 +131,8 @@ class LowerPermuteRankPass(GraphPass):
 
     Windows of images, as einops writes them, are permutes of six or seven dims, one of them often of size 1:
     view [1, 8, 7, 8, 7, C] → permute [1, 8, 8, 7, 7, C] → view becomes view [8, 7, 8, 7·C] → permute [8, 8, 7, 7·C].
+
+    A permute that keeps more than six dims apart, as shuffles of volumes do, becomes two or more.
 
     Helps: windows of images, as einops writes them. Backends limit the rank: 6 in XNNPACK.
     """

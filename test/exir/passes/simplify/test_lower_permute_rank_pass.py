@@ -8,7 +8,8 @@ import torch
 from oracle.models.pipeline import run, to_program
 from torch.export import Dim, export
 
-from executorch.exir import to_edge
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.exir import to_edge, to_edge_transform_and_lower
 
 
 class Rearranged(torch.nn.Module):
@@ -37,6 +38,16 @@ CASES: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], tuple[int, ...], 
     "windows of one image": (windows, (1, 4, 6, 3), [4]),
     "windows of several images": (windows, (2, 4, 6, 3), [4]),
     "seven dims": (heads_of_windows, (96,), [6]),
+    "a shuffle of volumes": (
+        lambda x: x.view(2, 3, 2, 3, 2, 4, 5, 2).permute(0, 1, 5, 2, 6, 3, 7, 4).flatten(6).flatten(4, 5).flatten(2, 3),
+        (2, 36, 4, 5, 2),
+        [4, 5],
+    ),
+    "eight dims in reverse": (
+        lambda x: x.view(2, 3, 2, 3, 2, 3, 2, 3).permute(7, 6, 5, 4, 3, 2, 1, 0).reshape(-1),
+        (6, 6, 6, 6),
+        [3, 3, 6],
+    ),
     "two permutes": (
         lambda x: x.view(2, 3, 1, 4, 1, 5, 1).permute(0, 1, 4, 5, 6, 2, 3).permute(0, 1, 3, 6, 2, 4, 5).reshape(6, 20),
         (120,),
@@ -66,6 +77,25 @@ def test_permutes_lose_dims_and_keep_results(name: str) -> None:
     ranks = [node.meta["val"].dim() for node in graph.nodes if "permute_copy" in str(node.target)]
     assert ranks == expected
     assert torch.equal(torch.as_tensor(run(to_program(module, inputs), inputs)[0]), module(*inputs))
+
+
+def test_a_shuffle_of_volumes_of_a_dynamic_batch_is_one_delegate() -> None:
+    """Seven dims move, and the batch."""
+
+    def shuffle(x: torch.Tensor) -> torch.Tensor:
+        n, _, d, h, w = x.shape
+        parts = x.view(n, 3, 2, 3, 2, d, h, w).permute(0, 1, 5, 2, 6, 3, 7, 4)
+        return parts.flatten(6).flatten(4, 5).flatten(2, 3)
+
+    module, inputs = Rearranged(shuffle), (torch.randn(3, 36, 4, 5, 2),)
+    program = export(module, inputs, dynamic_shapes=({0: Dim("batch", min=2, max=5)},))
+    manager = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])
+    assert [node.name for node in manager.exported_program().graph.nodes if "permute" in node.name] == []
+    lowered = manager.to_executorch()
+    assert len(lowered.verdict.methods[0].delegates) == 1
+    for batch in (2, 5):
+        given = (torch.randn(batch, 36, 4, 5, 2),)
+        assert torch.equal(torch.as_tensor(run(lowered.buffer, given)[0]), module(*given))
 
 
 def test_a_dynamic_batch_stays_a_dim() -> None:
