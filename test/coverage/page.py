@@ -25,11 +25,12 @@ PyTorch. `python -m test.coverage` makes these results (`--help` has its options
 
 A *case* counts once torch.export has taken the model and PyTorch gets eager's numbers from the exported program.
 *Matched*: each output is within the bound of eager's, relative to its largest value. The bound is 1e-3 in float32;
-1e-2 (half), 5e-2 (bfloat16) and twice eager's own error in that precision; 5e-2 for int8, whose reference is the
-quantized model in eager. With dynamic scales, twice that model's own error, at most 0.2, is added, because a delegate
-chooses a scale for each row and eager one for all. A difference that eager has too in float64, on inputs
-that differ in the last digit or by a millionth, with weights that differ by a millionth, or if it sorts equal elements
-in another order (*decided by rounding*), does not count.
+1e-2 (half), 5e-2 (bfloat16) and twice eager's own error in that precision, at most 0.2; 5e-2 for int8, whose reference
+is the quantized model in eager. With dynamic scales, twice that model's own error, at most 0.2, is added, because a
+delegate chooses a scale for each row and eager one for all. A difference does not count (*decided by rounding*) that
+eager has too in float64, on inputs that differ in the last digit or by a millionth, with weights that differ by a
+millionth, or if it sorts equal elements in another order; nor one of half precision between 0.2 and twice eager's own
+error.
 *Lowering*: seconds of processor time, with one thread.
 
 """

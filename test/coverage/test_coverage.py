@@ -18,7 +18,15 @@ import torch
 from oracle.tolerances import COVERED
 from torch import nn
 
-from test.coverage.attempt import MAX_SLACK, Ended, StableSorts, attempt, excusing_rounding, slack_of_scales
+from test.coverage.attempt import (
+    MAX_SLACK,
+    Ended,
+    StableSorts,
+    attempt,
+    excusing_precision,
+    excusing_rounding,
+    slack_of_scales,
+)
 from test.coverage.case import Case, Example, FlatOutputs
 from test.coverage.page import page
 from test.coverage.peer import Peer
@@ -210,6 +218,33 @@ def test_a_large_error_of_dynamic_scales_does_not_excuse_every_result() -> None:
     assert slack_of_scales((ones * 0.99,), (ones,)) == pytest.approx(0.02)
     assert slack_of_scales((ones * 9,), (ones,)) == slack_of_scales((ones, 1), (ones, 2)) == MAX_SLACK
     assert slack_of_scales((ones[:2],), (ones,)) == 0
+
+
+@pytest.mark.parametrize(
+    "error, outcome",
+    [(0.2, Outcome.DIFFERS), (0.4, Outcome.UNSTABLE), (0.7, Outcome.DIFFERS), (float("nan"), Outcome.DIFFERS)],
+)
+def test_errors_as_large_as_eagers_in_that_precision_are_not_counted(error: float, outcome: Outcome) -> None:
+    """Below the bound, something else differs, such as a shape."""
+    record = Record("suite", "name", "xnnpack_bfloat16", Outcome.MATCHED, error=error)
+    with pytest.raises(Ended) as end, excusing_precision(record, 0.25, 0.65):
+        raise Ended(Outcome.DIFFERS, "different")
+    assert end.value.outcome is outcome
+
+
+class _Cancelled(torch.nn.Module):
+    """A small difference of large values: rounding them to bfloat16 decides the result."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return (x * x + 3).mean() - (x * x + 2.99).mean()
+
+
+def test_the_slack_of_half_precision_is_limited() -> None:
+    def make() -> Example:
+        return Example(_Cancelled(), (torch.linspace(0, 2, 100),), {})
+
+    record = attempt(Case("suite", "cancelled", make, SMALL), "xnnpack_bfloat16", lambda *_: None)
+    assert record.outcome is Outcome.UNSTABLE, record
 
 
 def test_equal_elements_keep_their_order_in_eagers_second_opinion() -> None:

@@ -35,7 +35,7 @@ class Way:
     arguments varies, "batch", "length" (of sequences) or "".
     bound: largest accepted difference from the reference, relative to the largest magnitude of the output. The
     reference is eager in float32, or eager on the quantized model. For half precision and dynamic scales, twice
-    eager's own difference is added to the bound, for dynamic scales at most MAX_SLACK.
+    eager's own difference is added to the bound, at most MAX_SLACK.
     """
 
     lower: Callable[[ExportedProgram], EdgeProgramManager]
