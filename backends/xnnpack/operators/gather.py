@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Elements at constant places: index, index_select, flip."""
+"""Elements at constant places: index, index_select, flip, diagonal."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from executorch.backends.xnnpack.operators.integers import if_alike
 from executorch.backends.xnnpack.operators.rule import FLOATS_AND_BOOLEANS, Rule, refusal_of_reshape, refusal_of_tensor
 from executorch.backends.xnnpack.serialization import xnnpack_graph as g
 from executorch.exir.error import Rejection
+from executorch.exir.rewrite.node_rewrite import argument
 
 _MAX_PLACES = 1 << 16
 """Limit of the places that a gather reads: the payload stores all places."""
@@ -137,7 +138,37 @@ def _flip(low: Lowering, node: Node) -> None:
             low.add(kind(value, low.result(node, order)), node)
 
 
+def _diagonal_places(node: Node) -> list[int]:
+    """Return the places of a diagonal in the flattened last two dimensions of its operand."""
+    *_, rows, columns = cast(Node, node.args[0]).meta["val"].shape
+    first, second = (argument(node, name) % rank(cast(Node, node.args[0])) for name in ("dim1", "dim2"))
+    places = torch.arange(rows * columns).view(rows, columns)
+    if first > second:
+        places = places.T
+    return cast("list[int]", places.diagonal(argument(node, "offset")).tolist())
+
+
+def _refuse_diagonal(node: Node, program: ExportedProgram) -> Rejection | None:
+    source = cast(Node, node.args[0])
+    dims = {argument(node, name) % rank(source) for name in ("dim1", "dim2")}
+    if dims != {rank(source) - 2, rank(source) - 1}:
+        return Rejection("its dimensions are not the last two")
+    if not is_static(source.meta["val"].shape[-2:]):
+        return Rejection("the size of one of its dimensions is dynamic")
+    return refusal_of_reshape(source.meta["val"].shape) or refusal_of_places(node, len(_diagonal_places(node)))
+
+
+def _diagonal(low: Lowering, node: Node) -> None:
+    source = cast(Node, node.args[0])
+    *outer, rows, columns = source.meta["val"].shape
+    *outer_bounds, _, _ = low.shape(source)
+    value = low.read(source, plain(rank(source)))
+    flat = low.reshaped(node, value, [*outer, rows * columns], [*outer_bounds, rows * columns])
+    low.add(g.StaticGather(len(outer), _diagonal_places(node), flat, low.result(node)), node)
+
+
 RULES: dict[str, Rule] = {
     "index.Tensor": Rule(_index, _refuse_index, any_tensors=True),
     "flip.default": Rule(_flip, _refuse_flip, on_integers=if_alike, booleans=True),
+    "diagonal_copy.default": Rule(_diagonal, _refuse_diagonal, on_integers=if_alike),
 }

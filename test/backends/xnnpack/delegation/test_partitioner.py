@@ -269,7 +269,7 @@ class _Newer(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = self.linear(x).masked_fill(~self.mask, -1.0)
         x = x[:, self.places].flip(0) + x.index_select(1, self.places).abs().log1p().expm1()
-        x = x + x.unfold(1, 2, 1).sum(-1).sum() + torch.full_like(x, 2.0)
+        x = x + x.unfold(1, 2, 1).sum(-1).sum() + torch.full_like(x, 2.0) + x.diagonal()
         x = self.volumes(x.reshape(1, 1, 16, 16, 16)).reshape(64, 64)
         return self.linear(torch.where(x.isnan() | (x.amax(1, keepdim=True) > x), x, -x))
 
