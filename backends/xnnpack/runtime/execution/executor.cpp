@@ -216,7 +216,8 @@ Error Executor::reshape_steps() {
     const Error error = step.is_idle ? Error::Ok : step.op->reshape(step.tensors);
     ET_CHECK_OR_RETURN_ERROR(!memory.is_exceeded(), MemoryAllocationFailed,
                              "xnnpack: node %s needs more memory for the addresses of pixels than "
-                             "the limit max_workspace_bytes of %zu bytes leaves",
+                             "the limit max_workspace_bytes of %zu bytes, or that of all "
+                             "delegates together, leaves",
                              kind, max_workspace_bytes_);
     ET_CHECK_OR_RETURN_ERROR(error == Error::Ok, InvalidArgument,
                              "xnnpack: node %s cannot run on inputs of these sizes", kind);

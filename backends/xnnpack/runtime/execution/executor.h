@@ -10,6 +10,7 @@
 #include <executorch/backends/xnnpack/runtime/execution/empty_operands.h>
 #include <executorch/backends/xnnpack/runtime/execution/workspace.h>
 #include <executorch/backends/xnnpack/runtime/graph/graph.h>
+#include <executorch/backends/xnnpack/runtime/operators/library.h>
 #include <executorch/backends/xnnpack/runtime/operators/operator.h>
 #include <executorch/backends/xnnpack/runtime/payload/constants.h>
 #include <executorch/backends/xnnpack/runtime/payload/payload.h>
@@ -34,6 +35,8 @@ struct ExecutorOptions {
 
 class Executor final {
  public:
+  ~Executor() { LibraryMemory::forget(library_bytes_); }
+
   static runtime::Result<std::unique_ptr<Executor>> create(const Payload& payload,
                                                            const Constants& constants,
                                                            const ExecutorOptions& options);

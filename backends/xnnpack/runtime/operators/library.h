@@ -23,26 +23,30 @@ bool has_run_out();
 void forget_shortage();
 
 /// While it exists, counts the memory that the library takes and returns on this thread, such as
-/// the addresses of all pixels under a window; an allocation beyond the limit fails.
+/// the addresses of all pixels under a window. An allocation fails beyond the limit, or where all
+/// delegates together would take more than their MemoryBudget.
 class LibraryMemory final {
  public:
   /// @param bytes The memory in use, which it changes.
-  /// @param limit Maximum number of bytes in use; 0: no limit.
+  /// @param limit Maximum number of bytes in use; 0: no limit, also for all delegates together.
   LibraryMemory(size_t* bytes, size_t limit);
   ~LibraryMemory();
   LibraryMemory(const LibraryMemory&) = delete;
   LibraryMemory& operator=(const LibraryMemory&) = delete;
 
-  /// True after an allocation failed because of the limit.
+  /// Stops counting the memory of an object that ends.
+  static void forget(size_t bytes);
+
+  /// True after an allocation exceeded a limit.
   bool is_exceeded() const { return is_exceeded_; }
 
   /// The object of this thread, or null.
   static LibraryMemory* current();
-  /// False if `size` bytes more would exceed the limit.
-  bool has_room(size_t size);
-  void add(size_t size) { *bytes_ += size; }
-  /// Memory that was allocated earlier was not counted: the sum stops at 0.
-  void remove(size_t size) { *bytes_ -= size < *bytes_ ? size : *bytes_; }
+  /// Counts `size` bytes before they are allocated. False, without effect, if they exceed a limit
+  /// and are not few: XNNPACK does not check every small allocation.
+  bool take(size_t size);
+  /// Corrects the count of a block from `counted` bytes to `actual`.
+  void correct(size_t counted, size_t actual);
 
  private:
   size_t* bytes_;

@@ -5,31 +5,21 @@
 #include <string.h>
 
 #include <algorithm>
-#include <atomic>
 #include <iterator>
 #include <set>
 
-#include <executorch/extension/memory_allocator/physical_memory.h>
+#include <executorch/backends/xnnpack/runtime/memory_budget.h>
 
 namespace executorch::backends::xnnpack {
 
 namespace {
 
-std::atomic<size_t> packed_bytes{0};
+MemoryBudget budget;
 
 }  // namespace
 
-bool add_packed_bytes(size_t size) {
-  const size_t memory = extension::three_quarters_of_memory();
-  const size_t before = packed_bytes.fetch_add(size);
-  if (memory == 0 || (before <= memory && size <= memory - before)) {
-    return true;
-  }
-  remove_packed_bytes(size);
-  return false;
-}
-
-void remove_packed_bytes(size_t size) { packed_bytes.fetch_sub(size); }
+bool add_packed_bytes(size_t size) { return budget.take(size); }
+void remove_packed_bytes(size_t size) { budget.give_back(size); }
 
 std::shared_ptr<PackedBlock> PackedBlock::allocate(size_t size) {
   // XNNPACK's alignment of its own memory.

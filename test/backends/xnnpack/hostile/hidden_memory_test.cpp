@@ -12,6 +12,7 @@
 #include <executorch/backends/xnnpack/runtime/XNNPACKBackend.h>
 #include <executorch/backends/xnnpack/runtime/operators/library.h>
 #include <executorch/extension/data_loader/buffer_data_loader.h>
+#include <executorch/extension/memory_allocator/physical_memory.h>
 
 #include "runtime/log_capture.h"
 
@@ -73,6 +74,33 @@ TEST(HiddenMemory, OfChangingSizesIsCountedOnce) {
     ASSERT_EQ(outputs.error(), Error::Ok) << size;
     EXPECT_EQ((*outputs)[0].toTensor().const_data_ptr<int8_t>()[0], 3);
   }
+}
+
+TEST(HiddenMemory, OfAllDelegatesTogetherHasALimit) {
+  const size_t memory = extension::three_quarters_of_memory();
+  ASSERT_NE(memory, 0u);
+  size_t taken = 0;
+  ASSERT_TRUE(LibraryMemory(&taken, memory).take(memory - (1 << 20)));
+  const testing::ProgramFile file(program_of(pooling_by_a_large_window(64)));
+  const std::unique_ptr<Module> module = module_of(file);
+  EXPECT_EQ(module->load_method("forward"),
+            has_library() ? Error::MemoryAllocationFailed : Error::Ok);
+  LibraryMemory::forget(taken);
+  EXPECT_EQ(module->load_method("forward"), Error::Ok);
+}
+
+TEST(HiddenMemory, InSmallBlocksIsCountedBeyondTheLimitButDoesNotFail) {
+  size_t taken = 0;
+  LibraryMemory memory(&taken, 100);
+  EXPECT_TRUE(memory.take(100));
+  EXPECT_FALSE(memory.is_exceeded());
+  EXPECT_FALSE(memory.take(1 << 20));
+  EXPECT_TRUE(memory.is_exceeded());
+  EXPECT_TRUE(memory.take(8));
+  EXPECT_EQ(taken, 108u);
+  memory.correct(8, 24);
+  memory.correct(1000, 0);
+  EXPECT_EQ(taken, 0u);
 }
 
 class EmptyImages : public ::testing::TestWithParam<Kind> {};

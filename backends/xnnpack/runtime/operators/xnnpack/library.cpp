@@ -20,50 +20,44 @@ using extension::kLargePage;
 using extension::prefer_large_pages;
 namespace {
 
-/// True if the limit of this thread's memory, if it has one, leaves room for a block.
-bool has_room(size_t size) {
+/// Counts bytes that will be allocated. False if a limit of this thread's memory leaves no room.
+bool take(size_t size) {
   LibraryMemory* const memory = LibraryMemory::current();
-  return memory == nullptr || memory->has_room(size);
+  return memory == nullptr || memory->take(size);
 }
 
-/// Counts an allocated block and returns it; `block` may be null.
-void* counted(void* block) {
+/// Corrects the count of a block from `counted` bytes to those that it has.
+void correct(size_t counted, void* block) {
   LibraryMemory* const memory = LibraryMemory::current();
   if (memory != nullptr) {
-    memory->add(malloc_usable_size(block));
-  }
-  return block;
-}
-
-/// Stops counting a block outside of the pool; `block` may be null.
-void forget(void* block) {
-  LibraryMemory* const memory = LibraryMemory::current();
-  if (memory != nullptr) {
-    memory->remove(malloc_usable_size(block));
+    memory->correct(counted, malloc_usable_size(block));  // null has none
   }
 }
 
 void* allocate(void*, size_t size) {
-  void* const memory = has_room(size) ? counted(malloc(size)) : nullptr;
+  void* memory = nullptr;
+  if (take(size)) {
+    memory = malloc(size);
+    correct(size, memory);
+  }
   return memory != nullptr ? memory : take_from_pool(size, alignof(max_align_t));
 }
 void deallocate(void*, void* pointer) {
   if (is_in_pool(pointer)) {
     return_to_pool(pointer);
   } else {
-    forget(pointer);
+    correct(malloc_usable_size(pointer), nullptr);
     free(pointer);
   }
 }
 /// Grows or shrinks a block outside of the pool. Returns null if the memory does not suffice.
 void* resize(void* pointer, size_t size) {
   const size_t before = malloc_usable_size(pointer);
-  if (size > before && !has_room(size - before)) {
+  if (size > before && !take(size - before)) {
     return nullptr;
   }
-  forget(pointer);
   void* const grown = realloc(pointer, size);
-  counted(grown != nullptr || size == 0 ? grown : pointer);
+  correct(std::max(before, size), grown != nullptr || size == 0 ? grown : pointer);
   return grown;
 }
 void* reallocate(void* context, void* pointer, size_t size) {
@@ -85,13 +79,18 @@ void* reallocate(void* context, void* pointer, size_t size) {
 void* allocate_aligned(void*, size_t alignment, size_t size) {
   const bool is_large = size >= 2 * kLargePage;
   void* memory = nullptr;
-  if (!has_room(size) || posix_memalign(&memory, is_large ? kLargePage : alignment, size) != 0) {
+  if (!take(size)) {
+    return take_from_pool(size, alignment);
+  }
+  if (posix_memalign(&memory, is_large ? kLargePage : alignment, size) != 0) {
+    correct(size, nullptr);
     return take_from_pool(size, alignment);
   }
   if (is_large) {
     prefer_large_pages(memory, size);
   }
-  return counted(memory);
+  correct(size, memory);
+  return memory;
 }
 
 constexpr xnn_allocator kAllocator = {
