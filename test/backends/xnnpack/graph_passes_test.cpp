@@ -2,6 +2,9 @@
 // Passes on small graphs.
 #include <gtest/gtest.h>
 
+#include <ctime>
+#include <vector>
+
 #include <backends/xnnpack/graph_builder.h>
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
 #include <executorch/backends/xnnpack/runtime/operators/families.h>
@@ -282,6 +285,37 @@ TEST(GraphPasses, AnRmsNormTakesItsMeansFromAColumnOfReciprocalsInAnyFloatingDat
     EXPECT_EQ(b.graph.nodes.size(), c.is_norm ? 1u : 5u);
     EXPECT_EQ(b.graph.nodes.back().fused == Fused::RmsNorm, c.is_norm);
   }
+}
+
+TEST(GraphPasses, NormsReadAColumnOnceHoweverManyShareIt) {
+  constexpr uint32_t kLength = 1 << 20;
+  const std::vector<executorch::aten::Half> reciprocals(kLength,
+                                                        executorch::aten::Half(1.0f / kLength));
+  const auto ticks_of = [&](size_t norms) {
+    Builder b;
+    const uint32_t x = b.input(), epsilon = b.constant();
+    b.graph.values[x].declared = {2, {1, kLength}};
+    b.graph.values[epsilon].declared = {1, {1}};
+    for (size_t i = 0; i < norms; ++i) {
+      const uint32_t squares = b.value(), means = b.value(), sums = b.value(), scales = b.value();
+      b.node(NodeKind::Square, {x}, squares);
+      Value& column = b.graph.values[b.product(squares, means).operand(1)];
+      column.declared = {2, {1, kLength}};
+      column.datatype = Datatype::Float16;
+      column.data = column.source_data = reciprocals.data();
+      b.node(NodeKind::Add, {means, epsilon}, sums);
+      b.node(NodeKind::ReciprocalSquareRoot, {sums}, scales);
+      b.node(NodeKind::Multiply, {x, scales}, b.output());
+    }
+    widen_halves(&b.graph);
+    const std::clock_t begin = std::clock();
+    fuse_norms(&b.graph);
+    const std::clock_t ticks = std::clock() - begin;
+    EXPECT_EQ(b.graph.nodes.size(), norms);
+    return ticks;
+  };
+  ticks_of(1);
+  EXPECT_LT(ticks_of(200), 20 * ticks_of(1));
 }
 
 TEST(GraphPasses, ANormWhoseResultHasOtherRowsThanItsOperandIsRefused) {

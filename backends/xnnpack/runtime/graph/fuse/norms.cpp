@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 #include <vector>
 
 #include <executorch/backends/xnnpack/runtime/graph/fuse/subgraph_fusion.h>
@@ -63,7 +65,7 @@ class NormFusion final : SubgraphFusion {
 
   /// Returns true if a product computes means: it multiplies rows of `length` elements by a column
   /// of 1 / length.
-  bool averages(const Node& product, uint64_t length) const {
+  bool averages(const Node& product, uint64_t length) {
     const Value& column = graph_.values[product.operand(1)];
     if (product.operand(2) != kNoValue || !column.is_constant() ||
         column.datatype != Datatype::Float32 || column.data == nullptr ||
@@ -71,10 +73,19 @@ class NormFusion final : SubgraphFusion {
         column.declared.dims[1] != length) {
       return false;
     }
-    std::vector<float> storage;
-    const float* const first = float_contents(graph_, product.operand(1), &storage);
-    const float factor = static_cast<float>(1.0 / static_cast<double>(length));
-    return std::all_of(first, first + length, [&](float value) { return value == factor; });
+    const auto narrow = graph_.narrow_weights.find(product.operand(1));
+    const Value& stored =
+        narrow == graph_.narrow_weights.end() ? column : graph_.values[narrow->second];
+    const auto [known, is_new] =
+        averaging_.try_emplace(std::make_tuple(stored.data, stored.datatype, length), false);
+    if (is_new) {
+      std::vector<float> storage;
+      const float* const first = float_contents(graph_, product.operand(1), &storage);
+      const float factor = static_cast<float>(1.0 / static_cast<double>(length));
+      known->second =
+          std::all_of(first, first + length, [&](float value) { return value == factor; });
+    }
+    return known->second;
   }
 
   /// Returns the value whose rows of norm->length elements have the means `id`; kNoValue if there
@@ -234,6 +245,9 @@ class NormFusion final : SubgraphFusion {
 
   /// By value: the last node that reads it; SIZE_MAX if there is none.
   std::vector<size_t> consumers_;
+  /// By data, datatype and length of a column: whether all its elements are 1 / length. Any number
+  /// of norms, and of constants, may share the data.
+  std::map<std::tuple<const void*, Datatype, uint64_t>, bool> averaging_;
 };
 
 }  // namespace
