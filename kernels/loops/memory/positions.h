@@ -10,8 +10,9 @@ namespace executorch::kernels {
 /// Reads an index with a single load. Index memory may change while a kernel runs: another thread
 /// may write to the caller's memory, and the kernel's own writes may alias planned memory. Since
 /// the kernel must use the value that it checked, the compiler must not load it again.
-inline int64_t load_index(const int64_t* from) {
-  return *static_cast<const volatile int64_t*>(from);
+template <class T>
+int64_t load_index(const T* from) {
+  return *static_cast<const volatile T*>(from);
 }
 
 /// An index is within [0, size). Check a loaded index immediately before its use.

@@ -1,6 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Indices repeated by counts.
-#include <executorch/kernels/loops/memory/check.h>
+#include <executorch/kernels/loops/memory/positions.h>
 #include <executorch/kernels/loops/memory/strided.h>
 #include <executorch/kernels/portable/NativeFunctions.h>
 
@@ -9,12 +9,17 @@
 namespace executorch::kernels::portable {
 namespace {
 
+template <class T>
+const T* count_at(const Strided& counts, int64_t i) {
+  return reinterpret_cast<const T*>(counts.data + i * counts.strides[0]);
+}
+
 /// The sum of the counts. Fails the context where one is negative or the sum too large.
 template <class T>
 bool sum_counts(KernelRuntimeContext& ctx, const Strided& counts, int64_t* sum) {
   *sum = 0;
   for (int64_t i = 0; i < counts.sizes[0]; ++i) {
-    const int64_t times = *reinterpret_cast<const T*>(counts.data + i * counts.strides[0]);
+    const int64_t times = load_index(count_at<T>(counts, i));
     if (!ET_EXPECT(ctx, times >= 0 && times <= INT32_MAX - *sum,
                    "repeats[%" PRId64 "] = %" PRId64 " is out of range", i, times)) {
       return false;
@@ -31,8 +36,7 @@ void repeat_indices(const Strided& counts, T* to, int64_t left) {
   constexpr int64_t kFew =
       4;  // written for every count, because small counts are unpredictable branches
   for (int64_t i = 0; i < counts.sizes[0]; ++i) {
-    const int64_t count = *reinterpret_cast<const T*>(counts.data + i * counts.strides[0]);
-    const int64_t times = std::clamp(count, int64_t(0), left);
+    const int64_t times = std::clamp(load_index(count_at<T>(counts, i)), int64_t(0), left);
     std::fill_n(to, left >= kFew && times <= kFew ? kFew : times, static_cast<T>(i));
     to += times;
     left -= times;
