@@ -45,9 +45,14 @@ struct Regex::Code {
     reserved = size * kMachineCodePerByte;
     if (machine_code.fetch_add(reserved) + reserved <= kMaxMachineCode) {
       pcre2_jit_compile(code, options);
+      pcre2_pattern_info(code, PCRE2_INFO_JITSIZE, &size);
     } else {
-      machine_code.fetch_sub(std::exchange(reserved, 0));
+      size = 0;
     }
+    // Most patterns take a small part of what was reserved.
+    machine_code.fetch_sub(reserved);
+    machine_code.fetch_add(size);
+    reserved = size;
   }
 };
 
