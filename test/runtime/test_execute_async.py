@@ -137,6 +137,24 @@ def test_outputs_that_could_not_be_made_are_made_by_the_next_call() -> None:
     assert_same_bits(execution.result(), load(data).execute([x]))
 
 
+def test_outputs_that_several_calls_make_at_the_same_time_are_the_first_ones() -> None:
+    execution = None
+    inner = []
+
+    class Reentrant(OfLibrary):
+        def from_dlpack(self, tensor):
+            self.calls += 1
+            if self.calls == 1:
+                inner.append(execution.result())
+            return np.from_dlpack(tensor)
+
+    data = lowered(Branches(), (torch.randn(8, 16),))
+    execution = load(data).execute_async([Reentrant(np.ones((8, 16), np.float32))], threads=2)
+    outer = execution.result()
+    assert outer[0] is inner[0][0]
+    assert execution.result()[0] is outer[0]
+
+
 def test_a_program_planned_for_one_thread_is_one_task() -> None:
     data = lowered(Branches(), (torch.randn(8, 16),), concurrent=False)
     x = torch.randn(8, 16)

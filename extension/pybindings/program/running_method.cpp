@@ -147,7 +147,10 @@ void RunningMethod::collect(std::optional<double> timeout) {
   const Error error = execution_->wait();
   was_cancelled_ = execution_->was_cancelled();
   // Making outputs may run Python code, which may raise, and let other threads collect as well.
-  if (error == Error::Ok) outputs_ = method_->async_outputs(clone_outputs_);
+  py::object outputs;
+  if (error == Error::Ok) outputs = method_->async_outputs(clone_outputs_);
+  if (error_.has_value()) return;
+  outputs_ = std::move(outputs);
   error_ = error;
 }
 
