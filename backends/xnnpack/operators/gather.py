@@ -152,7 +152,7 @@ def _refuse_diagonal(node: Node, program: ExportedProgram) -> Rejection | None:
     source = cast(Node, node.args[0])
     dims = {argument(node, name) % rank(source) for name in ("dim1", "dim2")}
     if dims != {rank(source) - 2, rank(source) - 1}:
-        return Rejection("its dimensions are not the last two")
+        return Rejection("it is not a diagonal of the last two dimensions")
     if not is_static(source.meta["val"].shape[-2:]):
         return Rejection("the size of one of its dimensions is dynamic")
     return refusal_of_reshape(source.meta["val"].shape) or refusal_of_places(node, len(_diagonal_places(node)))

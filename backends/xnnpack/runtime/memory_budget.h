@@ -13,8 +13,8 @@ namespace executorch::backends::xnnpack {
 /// number of delegates of a small file may each stay below a limit of their own.
 class MemoryBudget final {
  public:
-  /// False, without effect, if the bytes exceed what is left. Always true if the machine's memory
-  /// is unknown.
+  /// Returns false, without effect, if the bytes exceed the rest of the budget. Always true if the
+  /// machine's memory is unknown.
   bool take(size_t size) {
     const size_t limit = extension::three_quarters_of_memory();
     size_t taken = taken_.load();
@@ -25,7 +25,7 @@ class MemoryBudget final {
     } while (!taken_.compare_exchange_weak(taken, taken + size));
     return true;
   }
-  /// Takes bytes that are in use already, even if they exceed what is left.
+  /// Takes bytes that are in use already, even if they exceed the rest of the budget.
   void add(size_t size) { taken_.fetch_add(size); }
   void give_back(size_t size) { taken_.fetch_sub(size); }
 

@@ -49,7 +49,7 @@ struct Regex::Code {
     } else {
       size = 0;
     }
-    // Most patterns take a small part of what was reserved.
+    // Most patterns take a small part of the reserved bytes.
     machine_code.fetch_sub(reserved);
     machine_code.fetch_add(size);
     reserved = size;
