@@ -197,7 +197,7 @@ def test_inputs_report_their_type():
         ([make_image_input(torch.zeros(3, 4, 4, dtype=torch.uint8))], "expects Float, found Byte"),
         ([make_raw_audio_input(torch.zeros(1, 4, 3, dtype=torch.uint8))], "expects Float, found Byte"),
         ([make_text_input("x" * CONTEXT)], "leave no room"),
-        ([MultimodalInput(Image([0.0] * 4, 4, 4, 3))], "expected 4 x 4 pixels"),
+        ([MultimodalInput(Image([0.0] * 4, 4, 4, 3))], "expected 3 x 4 x 4 numbers"),
     ],
 )
 def test_inputs_that_cannot_be_used_are_refused_and_change_nothing(runner, inputs, message):
