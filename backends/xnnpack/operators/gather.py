@@ -142,10 +142,10 @@ def _diagonal_places(node: Node) -> list[int]:
     """Return the places of a diagonal in the flattened last two dimensions of its operand."""
     *_, rows, columns = cast(Node, node.args[0]).meta["val"].shape
     first, second = (argument(node, name) % rank(cast(Node, node.args[0])) for name in ("dim1", "dim2"))
-    places = torch.arange(rows * columns).view(rows, columns)
-    if first > second:
-        places = places.T
-    return cast("list[int]", places.diagonal(argument(node, "offset")).tolist())
+    offset = argument(node, "offset") if first < second else -argument(node, "offset")
+    row, column = max(-offset, 0), max(offset, 0)
+    start, step = row * columns + column, columns + 1
+    return list(range(start, start + step * max(min(rows - row, columns - column), 0), step))
 
 
 def _refuse_diagonal(node: Node, program: ExportedProgram) -> Rejection | None:
