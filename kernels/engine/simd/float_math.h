@@ -211,6 +211,13 @@ template <class V, class I>
 ET_VECTOR_INLINE V float_sigmoid(V x) {
   return 1.0f / (1.0f + float_exp<V, I>(-x));
 }
+/// A function that approaches 1 and -1: `near` is its approximation, `is_one` where it rounds to 1.
+/// Near there rounding takes the approximation beyond 1, where log(1 - y²) and acos(y) are NaN.
+template <class V, class I, class Mask>
+ET_VECTOR_INLINE V within_one(V x, V near, Mask is_one) {
+  return is_one | (float_abs<V, I>(near) > 1.0f) ? float_sign<V, I>(all<V>(1.0f), x) : near;
+}
+
 /// x P(x²) / Q(x²); from 9 on it is 1.
 template <class V, class I>
 ET_VECTOR_INLINE V float_tanh(V x) {
@@ -219,7 +226,7 @@ ET_VECTOR_INLINE V float_tanh(V x) {
                    polynomial(s, 1.0f, 0.1308315992f, 3.103004536e-3f, 1.114428869e-5f,
                               -2.018410150e-8f, 5.257842772e-11f, -8.436204887e-14f) /
                    polynomial(s, 1.0f, 0.4641648531f, 0.02449139394f, 2.544755698e-4f);
-  return float_abs<V, I>(x) >= 9.0f ? float_sign<V, I>(all<V>(1.0f), x) : result;
+  return within_one<V, I>(x, result, float_abs<V, I>(x) >= 9.0f);
 }
 /// For |x| < 88.
 template <class V, class I>
@@ -355,7 +362,7 @@ ET_VECTOR_INLINE V float_erf(V x) {
                               2.846881689e-4f, 2.025898311e-6f) /
                    polynomial(s, 1.0f, 0.5030904412f, 0.1145599559f, 0.01505515724f,
                               1.170733129e-3f, 3.783171996e-5f);
-  return float_abs<V, I>(x) >= 3.92f ? float_sign<V, I>(all<V>(1.0f), x) : result;
+  return within_one<V, I>(x, result, float_abs<V, I>(x) >= 3.92f);
 }
 
 /// exp(-x²) t P(t), t = 1 / (1 + |x| / 2); 0 where it is subnormal, from x = 9 on.

@@ -105,6 +105,31 @@ TEST(Unary, MatchesDoublePrecisionOnEveryInstructionSet) {
   }
 }
 
+TEST(Unary, NoRoundingTakesAFunctionBeyondItsRange) {
+  struct Range {
+    Unary function;
+    float least;
+    float largest;
+  };
+  const Range ranges[] = {{Unary::Cos, -1, 1},    {Unary::Erf, -1, 1}, {Unary::Exp, 0, kInfinity},
+                          {Unary::Sigmoid, 0, 1}, {Unary::Sin, -1, 1}, {Unary::Tanh, -1, 1}};
+  CallingThread alone;
+  Floats in(1000000);
+  for (size_t i = 0; i < in.size(); ++i) {
+    in[i] = std::exp(float(i) * 1e-5f - 7) * (i % 2 == 0 ? 1 : -1);  // to 20
+  }
+  for (const Range& range : ranges) {
+    for (InstructionSet set : instruction_sets()) {
+      const Floats out = apply(range.function, in, alone, set);
+      for (size_t i = 0; i < in.size(); ++i) {
+        ASSERT_TRUE(range.least <= out[i] && out[i] <= range.largest)
+            << int(range.function) << " of " << in[i] << ": " << out[i] - range.largest
+            << " beyond its range " << name_of(set);
+      }
+    }
+  }
+}
+
 TEST(Unary, FollowsIeeeArithmeticAtTheEdgesOfNumbers) {
   CallingThread alone;
   const float edges[] = {0.0f,   -0.0f,  kNaN,    kInfinity, -kInfinity, 3e38f,
