@@ -138,14 +138,14 @@ def _flip(low: Lowering, node: Node) -> None:
             low.add(kind(value, low.result(node, order)), node)
 
 
-def _diagonal_places(node: Node) -> list[int]:
+def _diagonal_places(node: Node) -> range:
     """Return the places of a diagonal in the flattened last two dimensions of its operand."""
     *_, rows, columns = cast(Node, node.args[0]).meta["val"].shape
     first, second = (argument(node, name) % rank(cast(Node, node.args[0])) for name in ("dim1", "dim2"))
     offset = argument(node, "offset") if first < second else -argument(node, "offset")
     row, column = max(-offset, 0), max(offset, 0)
     start, step = row * columns + column, columns + 1
-    return list(range(start, start + step * max(min(rows - row, columns - column), 0), step))
+    return range(start, start + step * max(min(rows - row, columns - column), 0), step)
 
 
 def _refuse_diagonal(node: Node, program: ExportedProgram) -> Rejection | None:
@@ -164,7 +164,7 @@ def _diagonal(low: Lowering, node: Node) -> None:
     *outer_bounds, _, _ = low.shape(source)
     value = low.read(source, plain(rank(source)))
     flat = low.reshaped(node, value, [*outer, rows * columns], [*outer_bounds, rows * columns])
-    low.add(g.StaticGather(len(outer), _diagonal_places(node), flat, low.result(node)), node)
+    low.add(g.StaticGather(len(outer), list(_diagonal_places(node)), flat, low.result(node)), node)
 
 
 RULES: dict[str, Rule] = {

@@ -42,8 +42,8 @@ class LibraryMemory final {
 
   /// The object of this thread, or null.
   static LibraryMemory* current();
-  /// Counts `size` bytes before they are allocated. False, without effect, if they exceed a limit
-  /// and are not few: XNNPACK does not check every small allocation.
+  /// Counts `size` bytes before they are allocated. False, without effect, if they exceed a limit;
+  /// always true for a small size, because XNNPACK does not check each small allocation.
   bool take(size_t size);
   /// Corrects the count of a block from `counted` bytes to `actual`.
   void correct(size_t counted, size_t actual);

@@ -26,9 +26,9 @@ inline bool product_is(const ThreeSizes& sizes, uint64_t count) {
   return count == 1;
 }
 
-/// A tensor of the given sizes, with `with_batch` [1, sizes...], over `count` numbers, which must
-/// outlive it. InvalidArgument, with `what` in the message, if the sizes are not positive, do not
-/// match the count, or are more than a tensor can have.
+/// A tensor over `count` numbers, which must outlive it. Its sizes are `sizes`, after a batch of 1
+/// if `with_batch`. InvalidArgument, with `what` in the message, if the sizes are not positive, do
+/// not match the count, or are more than a tensor can have.
 inline runtime::Result<TensorPtr> tensor_over(const char* what, const void* numbers, size_t count,
                                               aten::ScalarType type, const ThreeSizes& sizes,
                                               bool with_batch) {
