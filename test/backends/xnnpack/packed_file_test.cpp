@@ -37,11 +37,11 @@ std::string signed_by(const DigestKey& key, std::string file) {
   return file;
 }
 
-class PackedFileTest : public testing::Test {
+class PackedFileTest : public ::testing::Test {
  protected:
   void SetUp() override {
     runtime::runtime_init();
-    folder_ = testing::TempDir() + "packed_file_test";
+    folder_ = ::testing::TempDir() + "packed_file_test";
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
     path_ = folder_ + "/weights";

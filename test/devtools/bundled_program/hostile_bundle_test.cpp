@@ -19,6 +19,7 @@
 
 #include "devtools/bundled_program/bundle_builder.h"
 #include "runtime/log_capture.h"
+#include "utils/name_of_row.h"
 
 namespace {
 
@@ -220,6 +221,6 @@ TEST(HostileBundle, WhoseInputsShareBytesIsRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, HostileBundleTest, testing::ValuesIn(rows()),
-                         [](const auto& info) { return info.param.name; });
+                         executorch::testing::NameOfRow());
 
 }  // namespace

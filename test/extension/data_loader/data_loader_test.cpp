@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "runtime/log_capture.h"
+#include "utils/name_of_row.h"
 
 using namespace executorch::extension;
 using namespace executorch::runtime;
@@ -146,7 +147,7 @@ TEST_P(EveryDataLoaderTest, RefusesToCopyToANullPointer) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Loaders, EveryDataLoaderTest, ::testing::ValuesIn(kCases),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         executorch::testing::NameOfRow());
 
 TEST(DataLoaderLifetimeTest, PiecesOfFilesOutliveTheirLoader) {
   const std::string bytes = content();

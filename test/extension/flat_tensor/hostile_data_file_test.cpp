@@ -16,6 +16,7 @@
 #include <executorch/runtime/platform/runtime.h>
 
 #include "runtime/log_capture.h"
+#include "utils/name_of_row.h"
 
 namespace {
 
@@ -207,6 +208,6 @@ TEST_P(HostileDataFileTest, IsRefusedOrStaysInsideOfTheFile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, HostileDataFileTest, testing::ValuesIn(rows()),
-                         [](const auto& info) { return info.param.name; });
+                         executorch::testing::NameOfRow());
 
 }  // namespace

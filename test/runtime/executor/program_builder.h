@@ -130,6 +130,13 @@ class ProgramFile final {
   size_t size_;
 };
 
+/// Parts of the first method.
+inline TestPlan& plan(TestProgram& program) { return program.plans[0]; }
+inline std::vector<TestInstruction>& code(TestProgram& program) { return plan(program).chains[0]; }
+inline TestTensor& tensor_of(TestProgram& program, int32_t value) {
+  return plan(program).values[static_cast<size_t>(value)].tensor;
+}
+
 /// "forward": two inputs of 2 floats, planned; test::add.out adds them to an output at its own
 /// place.
 TestProgram add_program();

@@ -62,8 +62,9 @@ class OutputsBackend final : public runtime::BackendInterface {
   }
 };
 
-OutputsBackend backend;
-[[maybe_unused]] const Error registered = runtime::register_backend({"OutputsBackend", &backend});
+OutputsBackend outputs_backend;
+[[maybe_unused]] const Error registered_backend =
+    runtime::register_backend({"OutputsBackend", &outputs_backend});
 [[maybe_unused]] const Error registered_kernels = runtime::register_kernels(kKernels);
 
 }  // namespace

@@ -76,11 +76,6 @@ enum RelatedDelegate : int32_t { kOneOutput, kTwoOutputs, kUnknownOutputs };
 /// the output is kOther.
 TestProgram related_program();
 
-inline TestPlan& plan(TestProgram& program) { return program.plans[0]; }
-inline std::vector<TestInstruction>& code(TestProgram& program) { return plan(program).chains[0]; }
-inline TestTensor& tensor_of(TestProgram& program, int32_t value) {
-  return plan(program).values[static_cast<size_t>(value)].tensor;
-}
 /// A tensor without memory.
 TestTensor without_memory(fb::ScalarType type, std::vector<int32_t> sizes,
                           std::vector<uint8_t> dim_order);

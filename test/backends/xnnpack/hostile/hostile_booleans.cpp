@@ -10,13 +10,8 @@ namespace {
 using P = TestPayload;
 using fb_xnnpack::Datatype;
 constexpr const char* kDatatypes = "do not go together";
-constexpr const char* kMisfit = "do not fit each other or its result";
 constexpr const char* kNoOperator = "no operator runs node";
 constexpr const char* kBoolean = "of datatype Bool, which it does not take";
-
-HostilePayload row(std::string name, P payload, std::string refused = "") {
-  return {std::move(name), [payload] { return program_of(payload); }, std::move(refused)};
-}
 
 /// input 0, output 1, a boolean constant 2 of bytes that are neither 0 nor 1, one node.
 P graph(TestValue in, TestValue out, Dims mask, TestNode node) {

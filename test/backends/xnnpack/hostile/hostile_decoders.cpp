@@ -12,7 +12,6 @@ namespace {
 using P = TestPayload;
 using fb_xnnpack::Datatype;
 using Kind = fb_xnnpack::XNodeUnion;
-constexpr const char* kMisfit = "do not fit each other or its result";
 
 /// A payload whose values are added in the order of their use.
 class Decoder {
@@ -64,10 +63,6 @@ class Decoder {
 
   uint32_t arguments_ = 0;
 };
-
-HostilePayload row(std::string name, P payload, std::string refused = "") {
-  return {std::move(name), [payload] { return program_of(payload); }, std::move(refused)};
-}
 
 /// Rotates channels of [2, 3, channels].
 struct Rotation {

@@ -11,12 +11,7 @@ namespace {
 using P = TestPayload;
 using fb_xnnpack::Datatype;
 using Kind = fb_xnnpack::XNodeUnion;
-constexpr const char* kMisfit = "do not fit each other or its result";
 constexpr uint32_t kTransposed = 1;
-
-HostilePayload row(std::string name, P payload, std::string refused = "") {
-  return {std::move(name), [payload] { return program_of(payload); }, std::move(refused)};
-}
 
 TestValue inner(Dims dims) { return constant(0, std::move(dims)); }
 

@@ -11,6 +11,7 @@
 #include "fuzz/program/execute_program.h"
 #include "fuzz/program/mutate_program.h"
 #include "runtime/log_capture.h"
+#include "utils/name_of_row.h"
 
 namespace executorch::backends::xnnpack {
 namespace {
@@ -38,23 +39,22 @@ TEST_P(HostilePayloadTest, IsRefusedOrRunsInsideOfItsMemory) {
   }
 }
 
-const auto name_of = [](const auto& info) { return info.param.name; };
 INSTANTIATE_TEST_SUITE_P(Shapes, HostilePayloadTest, ::testing::ValuesIn(hostile_shapes()),
-                         name_of);
+                         executorch::testing::NameOfRow());
 INSTANTIATE_TEST_SUITE_P(Constants, HostilePayloadTest, ::testing::ValuesIn(hostile_constants()),
-                         name_of);
+                         executorch::testing::NameOfRow());
 INSTANTIATE_TEST_SUITE_P(Numbers, HostilePayloadTest, ::testing::ValuesIn(hostile_numbers()),
-                         name_of);
+                         executorch::testing::NameOfRow());
 INSTANTIATE_TEST_SUITE_P(Booleans, HostilePayloadTest, ::testing::ValuesIn(hostile_booleans()),
-                         name_of);
+                         executorch::testing::NameOfRow());
 INSTANTIATE_TEST_SUITE_P(Fusions, HostilePayloadTest, ::testing::ValuesIn(hostile_fusions()),
-                         name_of);
+                         executorch::testing::NameOfRow());
 INSTANTIATE_TEST_SUITE_P(Decoders, HostilePayloadTest, ::testing::ValuesIn(hostile_decoders()),
-                         name_of);
+                         executorch::testing::NameOfRow());
 INSTANTIATE_TEST_SUITE_P(Repeats, HostilePayloadTest, ::testing::ValuesIn(hostile_repeats()),
-                         name_of);
+                         executorch::testing::NameOfRow());
 INSTANTIATE_TEST_SUITE_P(Arguments, HostilePayloadTest, ::testing::ValuesIn(hostile_arguments()),
-                         name_of);
+                         executorch::testing::NameOfRow());
 
 }  // namespace
 }  // namespace executorch::backends::xnnpack

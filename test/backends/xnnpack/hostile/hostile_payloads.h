@@ -24,6 +24,8 @@ struct HostilePayload {
   /// executions end with or without an error.
   std::string refused;
 };
+/// The end of messages about operands of a fused node.
+inline constexpr const char* kMisfit = "do not fit each other or its result";
 inline void PrintTo(const HostilePayload& row, std::ostream* out) { *out << row.name; }
 
 /// The dtype of an argument.
@@ -42,6 +44,8 @@ std::vector<int32_t> add_arguments(MethodWriter& w, const TestPayload& payload,
                                    testing::Dynamism dynamism);
 /// A method that calls the payload once.
 TestProgram program_of(const TestPayload& payload);
+/// The row of a program that calls the payload once.
+HostilePayload row(std::string name, const TestPayload& payload, std::string refused = "");
 
 /// Values without elements, sizes near the limits, windows that wrap around.
 std::vector<HostilePayload> hostile_shapes();

@@ -14,6 +14,8 @@
 #include <executorch/extension/tensor/tensor.h>
 #include <executorch/test/oracle/tolerances.h>
 
+#include "utils/name_of_row.h"
+
 namespace executorch::backends::xnnpack {
 namespace {
 
@@ -220,7 +222,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Padding{"TooLargeForIts32Bits", Datatype::QInt32, 2e9f, INT32_MAX},
                       Padding{"QuantizedNotANumber", Datatype::QInt32, NAN, 0},
                       Padding{"OfHalfPrecision", Datatype::BFloat16, 1.5f, 0x3fc0}),
-    [](const auto& info) { return std::string(info.param.name); });
+    executorch::testing::NameOfRow());
 
 }  // namespace
 }  // namespace executorch::backends::xnnpack

@@ -14,11 +14,6 @@ constexpr uint32_t kHalf = 0x80000000u;
 constexpr const char* kEmpty = "is a constant without elements";
 constexpr const char* kStrides = "expected a product of at most 65536";
 constexpr const char* kPacked = "because strides are wider than windows or several nodes share";
-constexpr const char* kMisfit = "do not fit each other or its result";
-
-HostilePayload row(std::string name, P payload, std::string refused = "") {
-  return {std::move(name), [payload] { return program_of(payload); }, std::move(refused)};
-}
 
 /// A graph of one node, with input 0 of sizes `in`, output 1 of sizes `out`, and constants with 4
 /// bytes for each element.

@@ -90,4 +90,8 @@ TestProgram program_of(const TestPayload& payload) {
   return w.finish();
 }
 
+HostilePayload row(std::string name, const TestPayload& payload, std::string refused) {
+  return {std::move(name), [payload] { return program_of(payload); }, std::move(refused)};
+}
+
 }  // namespace executorch::backends::xnnpack

@@ -14,6 +14,7 @@
 #include <executorch/runtime/platform/runtime.h>
 
 #include "runtime/log_capture.h"
+#include "utils/name_of_row.h"
 
 namespace executorch::backends::xnnpack {
 namespace {
@@ -371,9 +372,10 @@ TEST_P(PayloadMutationTest, IsRefusedByName) {
       << "expected: " << mutation.message << "\nfound: " << log.text();
 }
 
-const auto name_of = [](const auto& info) { return info.param.name; };
-INSTANTIATE_TEST_SUITE_P(Values, PayloadMutationTest, ::testing::ValuesIn(values()), name_of);
-INSTANTIATE_TEST_SUITE_P(Graphs, PayloadMutationTest, ::testing::ValuesIn(graphs()), name_of);
+INSTANTIATE_TEST_SUITE_P(Values, PayloadMutationTest, ::testing::ValuesIn(values()),
+                         executorch::testing::NameOfRow());
+INSTANTIATE_TEST_SUITE_P(Graphs, PayloadMutationTest, ::testing::ValuesIn(graphs()),
+                         executorch::testing::NameOfRow());
 
 TEST(PayloadVerifier, AcceptsScalesAmongTheConstantsAndLongerConstants) {
   P payload = by_channel();

@@ -15,6 +15,7 @@
 #include <executorch/runtime/platform/runtime.h>
 
 #include "runtime/log_capture.h"
+#include "utils/name_of_row.h"
 
 namespace executorch::backends::xnnpack {
 namespace {
@@ -72,13 +73,16 @@ TEST_P(ShapeTest, IsInferredOrRefused) {
   EXPECT_EQ(Dims(shape.dims, shape.dims + shape.rank), row.result);
 }
 
-const auto name_of = [](const auto& info) { return info.param.name; };
-
-INSTANTIATE_TEST_SUITE_P(Elementwise, ShapeTest, ::testing::ValuesIn(elementwise_rows()), name_of);
-INSTANTIATE_TEST_SUITE_P(Products, ShapeTest, ::testing::ValuesIn(product_rows()), name_of);
-INSTANTIATE_TEST_SUITE_P(Convolutions, ShapeTest, ::testing::ValuesIn(convolution_rows()), name_of);
-INSTANTIATE_TEST_SUITE_P(Images, ShapeTest, ::testing::ValuesIn(image_rows()), name_of);
-INSTANTIATE_TEST_SUITE_P(Moves, ShapeTest, ::testing::ValuesIn(move_rows()), name_of);
+INSTANTIATE_TEST_SUITE_P(Elementwise, ShapeTest, ::testing::ValuesIn(elementwise_rows()),
+                         executorch::testing::NameOfRow());
+INSTANTIATE_TEST_SUITE_P(Products, ShapeTest, ::testing::ValuesIn(product_rows()),
+                         executorch::testing::NameOfRow());
+INSTANTIATE_TEST_SUITE_P(Convolutions, ShapeTest, ::testing::ValuesIn(convolution_rows()),
+                         executorch::testing::NameOfRow());
+INSTANTIATE_TEST_SUITE_P(Images, ShapeTest, ::testing::ValuesIn(image_rows()),
+                         executorch::testing::NameOfRow());
+INSTANTIATE_TEST_SUITE_P(Moves, ShapeTest, ::testing::ValuesIn(move_rows()),
+                         executorch::testing::NameOfRow());
 
 TEST(ShapeInference, GivesBothResultsOfAnArgMax) {
   TestPayload payload;

@@ -40,11 +40,12 @@ class AddOneBackend final : public runtime::BackendInterface {
   }
 };
 
-AddOneBackend backend;
-[[maybe_unused]] const Error registered = runtime::register_backend({"AddOneBackend", &backend});
+AddOneBackend adds_one;
+[[maybe_unused]] const Error registered_adding =
+    runtime::register_backend({"AddOneBackend", &adds_one});
 
 /// in (value 0) → delegate → out (value 1); value 2 is a tensor elsewhere, 3 a bool.
-TestProgram delegated_program() {
+TestProgram program_that_adds_one() {
   TestProgram program;
   TestPlan plan;
   plan.values = {planned(2, 0), planned(2, 16), planned(2, 32), boolean(true)};
@@ -59,7 +60,7 @@ TestProgram delegated_program() {
 }
 
 bool can_lend(const Change& change) {
-  TestProgram program = delegated_program();
+  TestProgram program = program_that_adds_one();
   change(program.plans[0]);
   LoadedMethod method(program);
   EXPECT_EQ(method.error(), Error::Ok);
@@ -67,7 +68,7 @@ bool can_lend(const Change& change) {
 }
 
 bool can_replace(const Change& change) {
-  TestProgram program = delegated_program();
+  TestProgram program = program_that_adds_one();
   change(program.plans[0]);
   LoadedMethod method(program);
   EXPECT_EQ(method.error(), Error::Ok);
@@ -77,7 +78,7 @@ bool can_replace(const Change& change) {
 const Change kAsItIs = [](TestPlan&) {};
 
 TEST(CallerMemoryTest, AnInputThatOnlyDelegatesReadIsLent) {
-  LoadedMethod method(delegated_program());
+  LoadedMethod method(program_that_adds_one());
   ASSERT_EQ(method.error(), Error::Ok);
   float data[] = {1, 2};
   int32_t sizes[] = {2};
@@ -99,7 +100,7 @@ TEST(CallerMemoryTest, AnInputThatOnlyDelegatesReadIsLent) {
 }
 
 TEST(CallerMemoryTest, AReleasedInputHasItsPlannedMemoryAndSizesAgain) {
-  TestProgram program = delegated_program();
+  TestProgram program = program_that_adds_one();
   program.plans[0].inputs = {3, 0};
   LoadedMethod method(program);
   ASSERT_EQ(method.error(), Error::Ok);
@@ -143,7 +144,7 @@ TEST(CallerMemoryTest, AnInputWhoseMemoryOtherValuesDependOnIsNotLent) {
 }
 
 TEST(CallerMemoryTest, AnOutputOnWhichNoValueDependsIsWrittenToTheCallersMemory) {
-  LoadedMethod method(delegated_program());
+  LoadedMethod method(program_that_adds_one());
   ASSERT_EQ(method.error(), Error::Ok);
   float data[] = {1, 2};
   float result[] = {0, 0};
@@ -247,7 +248,7 @@ TEST(CallerMemoryTest, ResultsGoToTwoBuffersInTurn) {
 }
 
 TEST(CallerMemoryTest, ADelegatesResultsGoToTwoBuffersInTurn) {
-  LoadedMethod method(delegated_program());
+  LoadedMethod method(program_that_adds_one());
   ASSERT_EQ(method.error(), Error::Ok);
   expect_results_in_turn(
       *method,
@@ -256,7 +257,7 @@ TEST(CallerMemoryTest, ADelegatesResultsGoToTwoBuffersInTurn) {
 }
 
 TEST(CallerMemoryTest, InputsAndResultsChangePlacesInTurn) {
-  LoadedMethod method(delegated_program());
+  LoadedMethod method(program_that_adds_one());
   ASSERT_EQ(method.error(), Error::Ok);
   float buffers[2][2] = {{1, 2}, {0, 0}};
   int32_t sizes[] = {2};

@@ -11,6 +11,7 @@
 #include "runtime/executor/loaded_program.h"
 #include "runtime/executor/relations.h"
 #include "runtime/log_capture.h"
+#include "utils/name_of_row.h"
 
 namespace executorch::testing {
 namespace {
@@ -35,8 +36,7 @@ TEST_P(RelationTest, IsRefusedByName) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Mutations, RelationTest, ::testing::ValuesIn(mutations()),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Mutations, RelationTest, ::testing::ValuesIn(mutations()), NameOfRow());
 
 TEST(AliasModel, HasAtLeastAHundredMutations) { EXPECT_GE(mutations().size(), 100u); }
 

@@ -11,6 +11,7 @@
 #include "runtime/executor/loaded_program.h"
 #include "runtime/executor/program_builder.h"
 #include "runtime/log_capture.h"
+#include "utils/name_of_row.h"
 
 namespace executorch::testing {
 namespace {
@@ -64,12 +65,6 @@ struct Rule {
 };
 void PrintTo(const Rule& rule, std::ostream* out) { *out << rule.name; }
 
-TestPlan& plan(TestProgram& program) { return program.plans[0]; }
-TestTensor& tensor_at(TestProgram& program, size_t index) {
-  return plan(program).values[index].tensor;
-}
-std::vector<TestInstruction>& code(TestProgram& program) { return plan(program).chains[0]; }
-
 std::vector<Rule> rules() {
   using P = TestProgram;
   return {
@@ -83,80 +78,80 @@ std::vector<Rule> rules() {
       {"ConstantEnd", [](P& p) { p.constants.offsets[1] = 28; }, "tensor 3: 8 bytes at offset 28"},
       {"ConstantAlignment", [](P& p) { p.constants.offsets[1] = 2; },
        "tensor 3: 8 bytes at offset 2"},
-      {"ConstantIndex", [](P& p) { tensor_at(p, 3).data_buffer_idx = 2; },
+      {"ConstantIndex", [](P& p) { tensor_of(p, 3).data_buffer_idx = 2; },
        "tensor 3: entry 2 of 2"},
       {"InlineConstantIndex",
        [](P& p) {
          p.constants = {};
          p.constant_buffer = {"", "8 bytes!"};
-         tensor_at(p, 3).data_buffer_idx = 2;
+         tensor_of(p, 3).data_buffer_idx = 2;
        },
        "tensor 3: constant 2 of 2"},
-      {"MutablePlace", [](P& p) { tensor_at(p, 4).offset = 60; }, "tensor 4: 8 bytes at offset 60"},
-      {"NoName", [](P& p) { tensor_at(p, 3).location = fb::TensorDataLocation::EXTERNAL; },
+      {"MutablePlace", [](P& p) { tensor_of(p, 4).offset = 60; }, "tensor 4: 8 bytes at offset 60"},
+      {"NoName", [](P& p) { tensor_of(p, 3).location = fb::TensorDataLocation::EXTERNAL; },
        "tensor 3: external data without a name"},
       {"NoNameOfPlannedData",
-       [](P& p) { tensor_at(p, 4).location = fb::TensorDataLocation::EXTERNAL; },
+       [](P& p) { tensor_of(p, 4).location = fb::TensorDataLocation::EXTERNAL; },
        "tensor 4: external data without a name"},
       {"MutableSegmentIndex", [](P& p) { p.mutable_data[0].segment = 9; }, "segment 9 of 2"},
       {"MutableOffset", [](P& p) { p.mutable_data[0].offsets[1] = 64; }, "offset 64"},
       {"MutableEnd", [](P& p) { p.mutable_data[0].offsets[1] = 28; }, "tensor 4"},
-      {"MutableIndex", [](P& p) { tensor_at(p, 4).mutable_segment = 1; },
+      {"MutableIndex", [](P& p) { tensor_of(p, 4).mutable_segment = 1; },
        "mutable data segment 1 of 1"},
       {"NamedDataSegment", [](P& p) { p.named_data[0].second = 2; },
        "named data 'name': segment 2"},
       // Planned memory.
       {"NegativeBuffer", [](P& p) { plan(p).buffer_sizes[1] = -1; }, "planned buffer 1: -1 bytes"},
-      {"PlannedEnd", [](P& p) { tensor_at(p, 2).offset = 60; }, "tensor 2: 8 bytes at offset 60"},
-      {"PlannedOffsetOverflow", [](P& p) { tensor_at(p, 2).offset = UINT64_MAX - 3; }, "tensor 2"},
-      {"PlannedAlignment", [](P& p) { tensor_at(p, 2).offset = 33; },
+      {"PlannedEnd", [](P& p) { tensor_of(p, 2).offset = 60; }, "tensor 2: 8 bytes at offset 60"},
+      {"PlannedOffsetOverflow", [](P& p) { tensor_of(p, 2).offset = UINT64_MAX - 3; }, "tensor 2"},
+      {"PlannedAlignment", [](P& p) { tensor_of(p, 2).offset = 33; },
        "tensor 2: 8 bytes at offset 33"},
       {"ReservedBuffer", [](P& p) { plan(p).buffer_sizes = {64}; }, "planned buffer 1 of 1"},
-      {"BufferIndex", [](P& p) { tensor_at(p, 2).memory_id = 2; }, "planned buffer 2 of 2"},
+      {"BufferIndex", [](P& p) { tensor_of(p, 2).memory_id = 2; }, "planned buffer 2 of 2"},
       {"BufferDevice", [](P& p) { plan(p).devices = {{1, fb::DeviceType::CUDA}}; }, "device type 1",
        Error::NotSupported},
       {"BufferDeviceIndex", [](P& p) { plan(p).devices = {{2, fb::DeviceType::CPU}}; },
        "device of planned buffer 2"},
       // Tensors.
-      {"ScalarType", [](P& p) { tensor_at(p, 0).type = static_cast<fb::ScalarType>(77); },
+      {"ScalarType", [](P& p) { tensor_of(p, 0).type = static_cast<fb::ScalarType>(77); },
        "tensor 0: scalar type 77"},
-      {"NegativeType", [](P& p) { tensor_at(p, 0).type = static_cast<fb::ScalarType>(-1); },
+      {"NegativeType", [](P& p) { tensor_of(p, 0).type = static_cast<fb::ScalarType>(-1); },
        "tensor 0: scalar type -1"},
-      {"StorageOffset", [](P& p) { tensor_at(p, 0).storage_offset = 1; }, "storage offset 1"},
-      {"Layout", [](P& p) { tensor_at(p, 0).layout = 1; }, "layout 1"},
-      {"Dynamism", [](P& p) { tensor_at(p, 0).dynamism = static_cast<fb::TensorShapeDynamism>(3); },
+      {"StorageOffset", [](P& p) { tensor_of(p, 0).storage_offset = 1; }, "storage offset 1"},
+      {"Layout", [](P& p) { tensor_of(p, 0).layout = 1; }, "layout 1"},
+      {"Dynamism", [](P& p) { tensor_of(p, 0).dynamism = static_cast<fb::TensorShapeDynamism>(3); },
        "dynamism 3"},
-      {"Location", [](P& p) { tensor_at(p, 0).location = static_cast<fb::TensorDataLocation>(2); },
+      {"Location", [](P& p) { tensor_of(p, 0).location = static_cast<fb::TensorDataLocation>(2); },
        "location 2"},
-      {"Device", [](P& p) { tensor_at(p, 0).device = fb::DeviceType::CUDA; }, "device type 1",
+      {"Device", [](P& p) { tensor_of(p, 0).device = fb::DeviceType::CUDA; }, "device type 1",
        Error::NotSupported},
       {"ExternalWithoutName",
-       [](P& p) { tensor_at(p, 3).location = fb::TensorDataLocation::EXTERNAL; }, "without a name"},
-      {"NegativeSize", [](P& p) { tensor_at(p, 0).sizes = {-2}; }, "tensor 0 of rank 1"},
+       [](P& p) { tensor_of(p, 3).location = fb::TensorDataLocation::EXTERNAL; }, "without a name"},
+      {"NegativeSize", [](P& p) { tensor_of(p, 0).sizes = {-2}; }, "tensor 0 of rank 1"},
       {"TooManyDims",
        [](P& p) {
-         tensor_at(p, 0).sizes = std::vector<int32_t>(17, 1);
-         tensor_at(p, 0).dim_order = std::vector<uint8_t>(17, 0);
+         tensor_of(p, 0).sizes = std::vector<int32_t>(17, 1);
+         tensor_of(p, 0).dim_order = std::vector<uint8_t>(17, 0);
        },
        "17 sizes"},
-      {"DimOrderLength", [](P& p) { tensor_at(p, 0).dim_order = {0, 1}; }, "1 sizes and 2"},
+      {"DimOrderLength", [](P& p) { tensor_of(p, 0).dim_order = {0, 1}; }, "1 sizes and 2"},
       {"DimOrderTwice",
        [](P& p) {
-         tensor_at(p, 0).sizes = {1, 2};
-         tensor_at(p, 0).dim_order = {0, 0};
+         tensor_of(p, 0).sizes = {1, 2};
+         tensor_of(p, 0).dim_order = {0, 0};
        },
        "has 0 twice"},
-      {"DimOrderRange", [](P& p) { tensor_at(p, 0).dim_order = {1}; }, "dim order of rank 1"},
+      {"DimOrderRange", [](P& p) { tensor_of(p, 0).dim_order = {1}; }, "dim order of rank 1"},
       {"NumelOverflow",
        [](P& p) {
-         tensor_at(p, 0).sizes = {INT32_MAX, INT32_MAX, INT32_MAX};
-         tensor_at(p, 0).dim_order = {0, 1, 2};
+         tensor_of(p, 0).sizes = {INT32_MAX, INT32_MAX, INT32_MAX};
+         tensor_of(p, 0).dim_order = {0, 1, 2};
        },
        "tensor 0 of rank 3"},
       {"StrideOverflow",
        [](P& p) {
-         tensor_at(p, 0).sizes = {0, 1 << 30, 4};
-         tensor_at(p, 0).dim_order = {0, 1, 2};
+         tensor_of(p, 0).sizes = {0, 1 << 30, 4};
+         tensor_of(p, 0).dim_order = {0, 1, 2};
        },
        "tensor 0 of rank 3"},
       // Lists.
@@ -224,8 +219,7 @@ TEST_P(ProgramVerifierTest, RefusesAProgramThatBreaksTheRule) {
   EXPECT_TRUE(log.contains(GetParam().message)) << log.text();
 }
 
-INSTANTIATE_TEST_SUITE_P(Rules, ProgramVerifierTest, ::testing::ValuesIn(rules()),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Rules, ProgramVerifierTest, ::testing::ValuesIn(rules()), NameOfRow());
 
 TEST(ProgramVerifier, AcceptsAProgramThatHasOneOfEverything) {
   EXPECT_EQ(load_error(full_program()), Error::Ok);
