@@ -20,7 +20,7 @@ from executorch.runtime.program import Program
 from executorch.runtime.registry import BackendRegistry, OperatorRegistry
 
 DEFAULT_MAX_PLANNED_BYTES: int = _default_max_planned_bytes()
-"""Default limit of `load_program`: three quarters of the machine's physical memory; 0 if that is unknown."""
+"""Default limit of `load_program`: three quarters of the memory, also of a container's limit; 0 if that is unknown."""
 
 
 class Runtime:

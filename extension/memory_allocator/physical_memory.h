@@ -1,27 +1,30 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// The machine's memory, on which default limits depend.
+// The memory that the process may use, on which default limits depend.
 #pragma once
 
 #include <stddef.h>
-#include <unistd.h>
-
-#include <executorch/runtime/core/overflow.h>
+#include <stdint.h>
 
 namespace executorch::extension {
 
-/// Three quarters of the machine's memory; 0 if that is unknown.
-inline size_t three_quarters_of_memory() {
-  static const size_t bytes = [] {
-    const long pages = sysconf(_SC_PHYS_PAGES);
-    const long page_size = sysconf(_SC_PAGESIZE);
-    size_t quarter = 0;
-    return pages > 0 && page_size > 0 &&
-                   !runtime::mul_overflows(static_cast<size_t>(pages) / 4,
-                                           static_cast<size_t>(page_size), &quarter)
-               ? 3 * quarter
-               : 0;
-  }();
-  return bytes;
+namespace internal {
+
+/// The smallest memory limit of the process's control groups and of their parents, which containers
+/// set: `memory.max` of version 2, `memory.limit_in_bytes` of version 1, mounted at
+/// /sys/fs/cgroup. UINT64_MAX if there is none that can be read.
+/// @param root Replaces the folder `/`.
+uint64_t control_group_limit(const char* root);
+
+}  // namespace internal
+
+/// Three quarters of the machine's memory, or of a smaller limit of the process's control groups
+/// when this was called first; 0 if they are unknown.
+size_t three_quarters_of_memory();
+
+/// The same as a limit: SIZE_MAX if the memory is unknown.
+inline size_t memory_limit() {
+  const size_t bytes = three_quarters_of_memory();
+  return bytes == 0 ? SIZE_MAX : bytes;
 }
 
 }  // namespace executorch::extension

@@ -77,7 +77,8 @@ class GrowingAllocator final : public runtime::MemoryAllocator {
 };
 
 /// The default limit of a method's planned memory in bytes: three quarters of the machine's
-/// physical memory; 0, no limit, if that size is unknown.
+/// memory, or of a smaller limit of the process's control groups (containers); 0, no limit, if they
+/// are unknown.
 size_t default_max_planned_bytes();
 
 /// Ok if the planned buffers of a method and the outputs that its plan leaves to the caller take at

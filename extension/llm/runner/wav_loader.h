@@ -58,7 +58,7 @@ T wav_number(const char* data) {
 
 /// The bytes of a file. AccessFailed if it cannot be read, or is a FIFO or a device;
 /// MemoryAllocationFailed if it and its samples, which have up to twice its bytes, take more than
-/// three quarters of the machine's memory.
+/// memory_limit().
 inline runtime::Result<std::vector<char>> wav_file(const std::string& path) {
   std::error_code error;
   std::ifstream file;
@@ -69,10 +69,9 @@ inline runtime::Result<std::vector<char>> wav_file(const std::string& path) {
   }
   ET_CHECK_OR_RETURN_ERROR(file.is_open(), AccessFailed, "Failed to open WAV file: %s",
                            path.c_str());
-  const size_t memory = three_quarters_of_memory();
-  ET_CHECK_OR_RETURN_ERROR(memory == 0 || size <= memory / 3, MemoryAllocationFailed,
+  ET_CHECK_OR_RETURN_ERROR(size <= memory_limit() / 3, MemoryAllocationFailed,
                            "WAV file %s has %ju bytes, expected at most %zu", path.c_str(), size,
-                           memory / 3);
+                           memory_limit() / 3);
   std::vector<char> bytes(static_cast<size_t>(size));
   ET_CHECK_OR_RETURN_ERROR(file.read(bytes.data(), static_cast<std::streamsize>(size)),
                            AccessFailed, "Failed to read WAV file: %s", path.c_str());
