@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <new>
 
 namespace executorch::extension::internal {
@@ -93,41 +92,34 @@ Error FileDescriptor::read(size_t offset, size_t size, void* buffer) const {
 namespace {
 
 /// A program may use every part of its file so often, even if that takes more than
-/// three_quarters_of_memory().
+/// memory_limit().
 constexpr size_t kMaxCopies = 4;
 
 /// Bytes of all copies that exist.
-std::atomic<size_t> copied_bytes{0};
+ByteBudget copied_bytes;
 
 /// Maximum number of bytes in copies that may exist while a file of `size` bytes is read.
 size_t max_copied_bytes(size_t size) {
   size_t copies = 0;
-  const size_t memory = three_quarters_of_memory();
-  return memory == 0 || runtime::mul_overflows(size, kMaxCopies, &copies)
-             ? SIZE_MAX
-             : std::max(copies, memory);
+  return runtime::mul_overflows(size, kMaxCopies, &copies) ? SIZE_MAX
+                                                           : std::max(copies, memory_limit());
 }
 
 /// `context` is the alignment: so that the memory can be freed without the file.
 void free_aligned(void* context, void* data, size_t size) {
-  remove_copy(size);
+  copied_bytes.give_back(size);
   ::operator delete(data, std::align_val_t(reinterpret_cast<uintptr_t>(context)));
 }
 
 }  // namespace
 
-Error add_copy(const char* name, size_t size, size_t file_size) {
-  const size_t sum = copied_bytes.fetch_add(size) + size;
-  if (sum <= max_copied_bytes(file_size)) {
-    return Error::Ok;
-  }
-  remove_copy(size);
-  ET_LOG(Error, "%s: copies of files have %zu bytes with %zu more, expected at most %zu", name, sum,
-         size, max_copied_bytes(file_size));
-  return Error::MemoryAllocationFailed;
+Result<TakenBytes> take_copy(const char* name, size_t size, size_t file_size) {
+  TakenBytes copy(copied_bytes);
+  ET_CHECK_OR_RETURN_ERROR(copy.take(size, max_copied_bytes(file_size)), MemoryAllocationFailed,
+                           "%s: copies of files have %zu bytes, expected at most %zu with %zu more",
+                           name, copied_bytes.taken(), max_copied_bytes(file_size), size);
+  return copy;
 }
-
-void remove_copy(size_t size) { copied_bytes.fetch_sub(size); }
 
 Result<FreeableBuffer> FileDescriptor::read(size_t offset, size_t size, size_t alignment) const {
   // Check the range before allocating, so that an invalid size allocates nothing.
@@ -135,13 +127,11 @@ Result<FreeableBuffer> FileDescriptor::read(size_t offset, size_t size, size_t a
   if (size == 0) {
     return FreeableBuffer(nullptr, 0, nullptr);
   }
-  ET_CHECK_OK_OR_RETURN_ERROR(add_copy(name(), size, size_));
+  TakenBytes copy = ET_UNWRAP(take_copy(name(), size, size_));
   void* const memory = ::operator new(size, std::align_val_t(alignment), std::nothrow);
-  if (memory == nullptr) {
-    remove_copy(size);
-    ET_LOG(Error, "%s: no memory for %zu bytes at offset %zu", name(), size, offset);
-    return Error::MemoryAllocationFailed;
-  }
+  ET_CHECK_OR_RETURN_ERROR(memory != nullptr, MemoryAllocationFailed,
+                           "%s: no memory for %zu bytes at offset %zu", name(), size, offset);
+  copy.release();  // free_aligned() gives them back
   FreeableBuffer buffer(memory, size, free_aligned, reinterpret_cast<void*>(alignment));
   ET_CHECK_OK_OR_RETURN_ERROR(read(offset, size, memory));
   return buffer;

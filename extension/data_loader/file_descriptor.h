@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include <executorch/extension/memory_allocator/byte_budget.h>
 #include <executorch/runtime/core/freeable_buffer.h>
 #include <executorch/runtime/core/result.h>
 
@@ -38,7 +39,7 @@ class FileDescriptor final {
   executorch::runtime::Error read(size_t offset, size_t size, void* buffer) const;
 
   /// Like read(), into new memory at a multiple of `alignment`, a power of two. The buffer may
-  /// outlive the file. MemoryAllocationFailed if memory is exhausted, or as add_copy() says.
+  /// outlive the file. MemoryAllocationFailed if memory is exhausted, or as take_copy() says.
   executorch::runtime::Result<executorch::runtime::FreeableBuffer> read(size_t offset, size_t size,
                                                                         size_t alignment) const;
 
@@ -51,11 +52,10 @@ class FileDescriptor final {
   size_t size_ = 0;
 };
 
-/// Counts a copy of `size` bytes of a file, until remove_copy().
-/// @retval Error::MemoryAllocationFailed The bytes of all copies exceed three quarters of the
-/// machine's memory and four times the file's size; the sum stays as it was.
-executorch::runtime::Error add_copy(const char* name, size_t size, size_t file_size);
-void remove_copy(size_t size);
+/// Takes the bytes of a copy of a part of a file.
+/// @retval Error::MemoryAllocationFailed The bytes of all copies would exceed memory_limit() and
+/// four times the file's size.
+executorch::runtime::Result<TakenBytes> take_copy(const char* name, size_t size, size_t file_size);
 
 /// Returns Ok for a power of two, else InvalidArgument.
 executorch::runtime::Error check_alignment(size_t alignment);

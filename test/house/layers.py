@@ -115,7 +115,7 @@ CPP_MAY_INCLUDE: dict[str, set[str]] = {
     "backends": {"backends", "kernels/engine", "runtime/core", "runtime/backend", "runtime/platform", "schema"}
     | {"runtime/executor/verify/flatbuffer_structure", "runtime/executor/plan/optional_vector"}
     | {"extension/threadpool"}
-    | {f"extension/memory_allocator/{name}" for name in ("large_pages", "no_memory", "physical_memory")},
+    | {f"extension/memory_allocator/{name}" for name in ("byte_budget", "large_pages", "no_memory", "physical_memory")},
     "extension/threadpool": {"extension/threadpool", "runtime/core", "runtime/kernel/parallel"}
     | {"extension/memory_allocator/no_memory"},
     "extension": {"extension", "runtime"},

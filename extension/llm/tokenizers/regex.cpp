@@ -2,7 +2,6 @@
 #include <executorch/extension/llm/tokenizers/regex.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include <pcre2.h>
 
 #include <executorch/extension/llm/tokenizers/utf8.h>
+#include <executorch/extension/memory_allocator/byte_budget.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace tokenizers::internal {
@@ -21,38 +21,28 @@ namespace {
 constexpr size_t kMaxMachineCode = size_t{64} << 20;
 /// Bytes of machine code for each byte of a compiled pattern, at most: 91 were seen (PCRE2 10.42).
 constexpr size_t kMachineCodePerByte = 100;
-std::atomic<size_t> machine_code{0};
+executorch::extension::ByteBudget machine_code;
 
 }  // namespace
 
 struct Regex::Code {
   pcre2_code* code = nullptr;
-  /// Its share of machine_code.
-  size_t reserved = 0;
+  executorch::extension::TakenBytes bytes{machine_code};
 
   Code() = default;
   Code(const Code&) = delete;
   Code& operator=(const Code&) = delete;
-  ~Code() {
-    pcre2_code_free(code);
-    machine_code.fetch_sub(reserved);
-  }
+  ~Code() { pcre2_code_free(code); }
 
   /// Translates the pattern to machine code, without which matching is slower, if there is room.
   void compile_machine_code(uint32_t options) {
     size_t size = 0;
     pcre2_pattern_info(code, PCRE2_INFO_SIZE, &size);
-    reserved = size * kMachineCodePerByte;
-    if (machine_code.fetch_add(reserved) + reserved <= kMaxMachineCode) {
+    if (bytes.take(size * kMachineCodePerByte, kMaxMachineCode)) {
       pcre2_jit_compile(code, options);
       pcre2_pattern_info(code, PCRE2_INFO_JITSIZE, &size);
-    } else {
-      size = 0;
+      bytes.resize(size);  // most patterns take a small part
     }
-    // Most patterns take a small part of the reserved bytes.
-    machine_code.fetch_sub(reserved);
-    machine_code.fetch_add(size);
-    reserved = size;
   }
 };
 

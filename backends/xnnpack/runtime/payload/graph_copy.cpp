@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-#include <atomic>
+#include <utility>
 
+#include <executorch/extension/memory_allocator/byte_budget.h>
 #include <executorch/extension/memory_allocator/physical_memory.h>
 #include <executorch/runtime/platform/log.h>
 
@@ -18,35 +19,24 @@ namespace {
 constexpr size_t kMemoryPerByte = 16;
 
 /// Bytes of all graphs that exist.
-std::atomic<size_t> all_bytes{0};
+extension::ByteBudget all_graphs;
 
-/// Counts its bytes as long as it exists.
 struct GraphCopy {
-  explicit GraphCopy(size_t bytes) : size(bytes), sum(all_bytes.fetch_add(bytes) + bytes) {}
-  ~GraphCopy() { all_bytes.fetch_sub(size); }
-  GraphCopy(const GraphCopy&) = delete;
-  GraphCopy& operator=(const GraphCopy&) = delete;
-
-  size_t size;
-  /// Bytes of all graphs with this one, when it was made.
-  size_t sum;
+  extension::TakenBytes bytes{all_graphs};
   std::vector<uint64_t> words;
 };
 
 }  // namespace
 
-size_t max_graph_bytes() {
-  const size_t memory = extension::three_quarters_of_memory();
-  return memory == 0 ? SIZE_MAX : memory / kMemoryPerByte;
-}
+size_t max_graph_bytes() { return extension::memory_limit() / kMemoryPerByte; }
 
 Result<std::shared_ptr<const std::vector<uint64_t>>> copy_graph(Span<const uint8_t> bytes) {
-  const auto copy = std::make_shared<GraphCopy>(bytes.size());
+  const auto copy = std::make_shared<GraphCopy>();
   ET_CHECK_OR_RETURN_ERROR(
-      copy->sum <= max_graph_bytes(), MemoryAllocationFailed,
+      copy->bytes.take(bytes.size(), max_graph_bytes()), MemoryAllocationFailed,
       "xnnpack payload: the graphs of all delegates have %zu bytes with this one's %zu, expected "
       "at most %zu",
-      copy->sum, bytes.size(), max_graph_bytes());
+      all_graphs.taken() + bytes.size(), bytes.size(), max_graph_bytes());
   copy->words.resize((bytes.size() + sizeof(uint64_t) - 1) / sizeof(uint64_t));
   memcpy(copy->words.data(), bytes.data(), bytes.size());
   return std::shared_ptr<const std::vector<uint64_t>>(copy, &copy->words);

@@ -14,7 +14,7 @@ namespace executorch::backends::xnnpack {
 
 /// Maximum number of bytes for the graphs of all delegates of the process, so that a file
 /// with thousands of delegates of one payload cannot take all memory. A delegate takes up to 16
-/// times the bytes of its graph. SIZE_MAX if the machine's memory is unknown.
+/// times the bytes of its graph. A sixteenth of SIZE_MAX if the memory is unknown.
 size_t max_graph_bytes();
 
 /// Copies a payload's graph, because a mapped file may change after verification.
