@@ -26,7 +26,8 @@ inline constexpr char packed_cache_path_option_key[] = "packed_cache_path";
 inline constexpr char compute_precision_option_key[] = "compute_precision";
 
 /// Int, or text of digits for larger numbers: the limit of a delegate's scratch memory in bytes,
-/// 0 for no limit. Default: three quarters of the machine's memory. A delegate that exceeds it
+/// 0 for no limit. Default: three quarters of the machine's memory, or of a container's limit,
+/// which all delegates together have too, unless this option is larger. A delegate that exceeds it
 /// gives MemoryAllocationFailed when its method is loaded, which plans for the largest inputs, or
 /// when it runs.
 inline constexpr char max_workspace_bytes_option_key[] = "max_workspace_bytes";

@@ -18,6 +18,7 @@ namespace {
 using Builder = GraphBuilder;
 using kernels::engine::Activation;
 using kernels::engine::Precision;
+using runtime::Error;
 
 bool is_product(const Node& node) { return node.kind == NodeKind::FullyConnected; }
 
@@ -160,7 +161,7 @@ TEST(GraphPasses, HalvesBetweenNodesBecomeFloat32AndArgumentsAreConvertedOnce) {
     b.node(NodeKind::Exp, {x}, between);
     b.node(NodeKind::Add, {between, x}, y);
     b.node(NodeKind::Abs, {y}, z);
-    widen_halves(&b.graph);
+    ASSERT_EQ(widen_halves(&b.graph), Error::Ok);
     EXPECT_EQ(b.kinds(),
               (std::vector<NodeKind>{NodeKind::Convert, NodeKind::Exp, NodeKind::Add,
                                      NodeKind::Convert, NodeKind::Abs, NodeKind::Convert}));
@@ -182,7 +183,7 @@ TEST(GraphPasses, AConversionOfTheProgramRoundsAndOneThatEndsAnOperatorDoesNot) 
     b.node(NodeKind::Convert, {exp}, half).debug_handle = ends_operator ? 3 : 4;
     b.node(NodeKind::Convert, {half}, back).debug_handle = 5;
     b.node(NodeKind::Abs, {back}, y).debug_handle = 6;
-    widen_halves(&b.graph);
+    ASSERT_EQ(widen_halves(&b.graph), Error::Ok);
     alias_values(&b.graph);
     if (ends_operator) {
       EXPECT_EQ(b.kinds(), (std::vector<NodeKind>{NodeKind::Exp, NodeKind::Abs}));
@@ -199,7 +200,7 @@ TEST(GraphPasses, ProductsOfBfloat16MayRoundTheirFactorsAndOthersOnlyIfPermitted
     const uint32_t x = b.input(), y = b.output();
     b.graph.values[x].datatype = b.graph.values[y].datatype = datatype;
     b.product(x, y);
-    widen_halves(&b.graph);
+    ASSERT_EQ(widen_halves(&b.graph), Error::Ok);
     const auto precision = [&] {
       for (const Node& node : b.graph.nodes) {
         if (node.kind == NodeKind::FullyConnected) {
@@ -237,14 +238,14 @@ TEST(GraphPasses, HalvesThatAreOnlyPackedAreConvertedWhenTheyArePacked) {
     b.node(NodeKind::Add, {between, c.is_read ? weight : x}, y);
     b.graph.values[weight].datatype = Datatype::BFloat16;
     b.graph.values[weight].data = b.graph.values[weight].source_data = numbers.data();
-    widen_halves(&b.graph);
+    ASSERT_EQ(widen_halves(&b.graph), Error::Ok);
     const uint32_t wide = b.graph.nodes[0].operand(1);
     EXPECT_EQ(b.graph.values[wide].datatype, Datatype::Float32);
     EXPECT_EQ(b.graph.values[wide].source_data, numbers.data());
     // XNNPACK computes TensorFlow's padding and packs float32.
     const bool is_converted = c.is_read || c.flags == kSamePadding;
     EXPECT_EQ(b.graph.converted.count(wide), is_converted ? 1u : 0u);
-    std::vector<float> storage;
+    DelegateBlock storage;
     const float* const contents = float_contents(b.graph, wide, &storage);
     EXPECT_EQ(std::vector<float>(contents, contents + 16), std::vector<float>(16, 0.5f));
     EXPECT_EQ(contents == b.graph.values[wide].data, is_converted);
@@ -280,7 +281,7 @@ TEST(GraphPasses, AnRmsNormTakesItsMeansFromAColumnOfReciprocalsInAnyFloatingDat
     b.node(NodeKind::Add, {means, epsilon}, sums);
     b.node(NodeKind::ReciprocalSquareRoot, {sums}, scales);
     b.node(NodeKind::Multiply, {x, scales}, y);
-    widen_halves(&b.graph);
+    ASSERT_EQ(widen_halves(&b.graph), Error::Ok);
     fuse_norms(&b.graph);
     EXPECT_EQ(b.graph.nodes.size(), c.is_norm ? 1u : 5u);
     EXPECT_EQ(b.graph.nodes.back().fused == Fused::RmsNorm, c.is_norm);
@@ -307,7 +308,7 @@ TEST(GraphPasses, NormsReadAColumnOnceHoweverManyShareIt) {
       b.node(NodeKind::ReciprocalSquareRoot, {sums}, scales);
       b.node(NodeKind::Multiply, {x, scales}, b.output());
     }
-    widen_halves(&b.graph);
+    EXPECT_EQ(widen_halves(&b.graph), Error::Ok);
     const std::clock_t begin = std::clock();
     fuse_norms(&b.graph);
     const std::clock_t ticks = std::clock() - begin;

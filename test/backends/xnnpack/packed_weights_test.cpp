@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include <executorch/backends/xnnpack/runtime/delegate_memory.h>
 #include <executorch/backends/xnnpack/runtime/weights/packed_arena.h>
 #include <executorch/backends/xnnpack/runtime/weights/packed_weights.h>
-#include <executorch/extension/memory_allocator/physical_memory.h>
 
 namespace executorch::backends::xnnpack {
 namespace {
@@ -38,15 +38,16 @@ TEST(PackedWeights, EqualBytesAreHeldOnce) {
 }
 
 TEST(PackedWeights, TogetherHaveALimit) {
-  const size_t memory = extension::three_quarters_of_memory();
-  ASSERT_NE(memory, 0u);
-  const std::shared_ptr<PackedBlock> block = block_of(100, 'a');
-  EXPECT_FALSE(add_packed_bytes(SIZE_MAX));
-  EXPECT_FALSE(add_packed_bytes(memory));
-  ASSERT_TRUE(add_packed_bytes(memory - 100));
-  EXPECT_EQ(PackedBlock::allocate(1), nullptr);
-  remove_packed_bytes(memory - 100);
-  EXPECT_NE(PackedBlock::allocate(1), nullptr);
+  const size_t before = delegate_bytes().taken();
+  {
+    const std::shared_ptr<PackedBlock> block = block_of(100, 'a');
+    extension::TakenBytes others(delegate_bytes());
+    ASSERT_TRUE(others.take(max_delegate_bytes() - before - 100, max_delegate_bytes()));
+    EXPECT_EQ(PackedBlock::allocate(1), nullptr);
+    others.resize(0);
+    EXPECT_NE(PackedBlock::allocate(1), nullptr);
+  }
+  EXPECT_EQ(delegate_bytes().taken(), before);
 }
 
 TEST(PackedWeights, BytesBetweenSamplesAreCompared) {

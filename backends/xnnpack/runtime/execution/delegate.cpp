@@ -66,6 +66,7 @@ Result<std::unique_ptr<Delegate>> Delegate::create(const Payload& payload,
   std::unique_ptr<Delegate> delegate(new Delegate(payload));
   delegate->threads_ = std::move(options.threads);
   delegate->is_profiled_ = options.is_profiled;
+  delegate->limit_of_all_ = working_limit(options.settings.max_workspace_bytes);
   delegate->workspace_ = workspace_for(options.settings.sharing, options.workspace_user);
   delegate->inputs_ = runtime::internal::count(payload.graph->input_ids());
   const std::vector<const fb_xnnpack::XValue*> values = values_by_id(*payload.graph);
@@ -180,7 +181,7 @@ Error Delegate::take_input(size_t index, const Tensor& tensor) {
   void* data = tensor.mutable_data_ptr();
   const size_t bytes = tensor.nbytes();
   if (!may_be_read_beyond(data, bytes)) {
-    data = memcpy(argument.copy_memory(bytes), data, bytes);
+    data = memcpy(ET_UNWRAP(copy_memory(index, bytes)), data, bytes);
   }
   data_[index] = data;
   return Error::Ok;
@@ -217,12 +218,23 @@ Error Delegate::resize_output(size_t index, const Tensor& tensor) {
   return resize(tensor, shape.dims, shape.rank);
 }
 
-void* Delegate::memory_for(size_t index, const Tensor& output) {
+Result<void*> Delegate::copy_memory(size_t index, size_t bytes) {
+  DelegateBlock& copy = arguments_[index].copy;
+  ET_CHECK_OR_RETURN_ERROR(
+      copy.grow(bytes + kReadBeyond, limit_of_all_), MemoryAllocationFailed,
+      "xnnpack: no memory for a copy of argument %zu of %zu bytes; all delegates have %zu bytes, "
+      "expected at most %zu",
+      index, bytes, delegate_bytes().taken(), limit_of_all_);
+  memset(copy.data() + bytes, 0, kReadBeyond);
+  return static_cast<void*>(copy.data());
+}
+
+Result<void*> Delegate::memory_for(size_t index, const Tensor& output) {
   void* const data = output.mutable_data_ptr();
   if (!executor_->reads(index) || may_be_read_beyond(data, output.nbytes())) {
     return data;
   }
-  return arguments_[index].copy_memory(output.nbytes());
+  return copy_memory(index, output.nbytes());
 }
 
 Error Delegate::run(Span<EValue*> args, ET_RUNTIME_NAMESPACE::EventTracer* tracer) {
@@ -242,7 +254,7 @@ Error Delegate::run(Span<EValue*> args, ET_RUNTIME_NAMESPACE::EventTracer* trace
   for (size_t i = inputs_; i < args.size(); ++i) {
     const Tensor& output = *ET_UNWRAP(checked(args, i));
     ET_CHECK_OK_OR_RETURN_ERROR(resize_output(i, output));
-    data_[i] = memory_for(i, output);
+    data_[i] = ET_UNWRAP(memory_for(i, output));
   }
   ET_CHECK_OK_OR_RETURN_ERROR(executor_->run({data_.data(), data_.size()}, workspace_.get()));
   for (size_t i = inputs_; i < args.size(); ++i) {

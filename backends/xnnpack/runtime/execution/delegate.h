@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <executorch/backends/xnnpack/runtime/backend_options.h>
+#include <executorch/backends/xnnpack/runtime/delegate_memory.h>
 #include <executorch/backends/xnnpack/runtime/execution/executor.h>
 #include <executorch/backends/xnnpack/runtime/execution/workspace.h>
 #include <executorch/backends/xnnpack/runtime/graph/read_beyond.h>
@@ -64,13 +65,7 @@ class Delegate final {
     size_t rank;
     size_t dims[Shape::kMaxRank];
     /// Replaces the memory of an input or output after whose end memory may be unmapped.
-    std::vector<uint8_t> copy;
-
-    /// Returns memory for a copy, and for the bytes after it that kernels may read.
-    void* copy_memory(size_t bytes) {
-      copy.resize(bytes + kReadBeyond);
-      return copy.data();
-    }
+    DelegateBlock copy;
   };
 
   explicit Delegate(const Payload& payload) : payload_(payload) {}
@@ -85,7 +80,11 @@ class Delegate final {
   runtime::Error resize_output(size_t index, const executorch::aten::Tensor& tensor);
   /// The memory that the executor writes for an output: its own, or, if kernels would read beyond
   /// its end, a copy's.
-  void* memory_for(size_t index, const executorch::aten::Tensor& output);
+  /// @retval Error::MemoryAllocationFailed
+  runtime::Result<void*> memory_for(size_t index, const executorch::aten::Tensor& output);
+  /// Memory for a copy of an argument, and for the bytes after it that kernels may read.
+  /// @retval Error::MemoryAllocationFailed The memory of all delegates does not suffice.
+  runtime::Result<void*> copy_memory(size_t index, size_t bytes);
   std::vector<Shape> input_shapes() const;
 
   Payload payload_;
@@ -93,6 +92,8 @@ class Delegate final {
   std::shared_ptr<pthreadpool> threads_;
   Constants constants_;
   std::shared_ptr<Workspace> workspace_;
+  /// Limit of the working memory of all delegates.
+  size_t limit_of_all_ = SIZE_MAX;
   std::unique_ptr<WeightsSession> weights_;
   /// Saved once all delegates of the method are created: at the first run, or at destruction.
   std::shared_ptr<PackedFile> unsaved_;

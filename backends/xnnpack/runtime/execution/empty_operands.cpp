@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include <algorithm>
-#include <new>
 
 #include <executorch/backends/xnnpack/runtime/graph/read_beyond.h>
 #include <executorch/backends/xnnpack/runtime/payload/datatypes.h>
@@ -63,7 +62,7 @@ bool NeutralOperands::suit(const Node& node, const Tensors& tensors) {
       });
 }
 
-Error NeutralOperands::replace(const Node& node, Tensors* tensors) {
+Error NeutralOperands::replace(const Node& node, size_t limit_of_all, Tensors* tensors) {
   for (size_t i = 0; i < node.operand_count; ++i) {
     TensorRef& tensor = tensors->operands[i];
     if (!tensor || !is_empty(*tensor.shape)) {
@@ -72,10 +71,12 @@ Error NeutralOperands::replace(const Node& node, Tensors* tensors) {
     Replacement& replacement = operands_[i];
     replacement.shape = neutral_shape(node, *tensor.shape);
     const size_t bytes = bytes_of(tensor.value->datatype, replacement.shape) + kReadBeyond;
-    replacement.memory.reset(new (std::nothrow) char[bytes]);
-    ET_CHECK_OR_RETURN_ERROR(replacement.memory != nullptr, MemoryAllocationFailed,
-                             "xnnpack: cannot allocate %zu bytes for neutral elements", bytes);
-    memset(replacement.memory.get(), neutral_byte(node, *tensor.value), bytes);
+    ET_CHECK_OR_RETURN_ERROR(
+        replacement.memory.grow(bytes, limit_of_all), MemoryAllocationFailed,
+        "xnnpack: cannot allocate %zu bytes for neutral elements; all delegates have %zu bytes, "
+        "expected at most %zu",
+        bytes, delegate_bytes().taken(), limit_of_all);
+    memset(replacement.memory.data(), neutral_byte(node, *tensor.value), bytes);
     tensor.shape = &replacement.shape;
   }
   if (tensors->unfused) {
@@ -88,8 +89,8 @@ Error NeutralOperands::replace(const Node& node, Tensors* tensors) {
 
 void NeutralOperands::bind(Tensors* tensors) const {
   for (size_t i = 0; i < Node::kMaxOperands; ++i) {
-    if (operands_[i].memory != nullptr) {
-      tensors->operands[i].data = operands_[i].memory.get();
+    if (operands_[i].memory.data() != nullptr) {
+      tensors->operands[i].data = operands_[i].memory.data();
     }
   }
 }

@@ -2,8 +2,7 @@
 // Reductions over no elements: an empty operand gets one neutral element in each empty dimension.
 #pragma once
 
-#include <memory>
-
+#include <executorch/backends/xnnpack/runtime/delegate_memory.h>
 #include <executorch/backends/xnnpack/runtime/operators/operator.h>
 
 namespace executorch::backends::xnnpack {
@@ -17,15 +16,16 @@ class NeutralOperands final {
 
   /// Gives empty operands the shapes and memory of neutral elements. Operators reshaped and bound
   /// with these tensors read this object's memory.
+  /// @param limit_of_all Maximum number of bytes of all delegates.
   /// @retval Error::MemoryAllocationFailed
-  runtime::Error replace(const Node& node, Tensors* tensors);
+  runtime::Error replace(const Node& node, size_t limit_of_all, Tensors* tensors);
   /// Gives replaced operands their memory again, after a binding of the values' own.
   void bind(Tensors* tensors) const;
 
  private:
   struct Replacement {
     Shape shape;
-    std::unique_ptr<char[]> memory;
+    DelegateBlock memory;
   };
 
   /// By operand; without memory where the operand has elements.

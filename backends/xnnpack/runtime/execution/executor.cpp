@@ -86,12 +86,13 @@ Result<std::unique_ptr<Executor>> Executor::create(const Payload& payload,
   graph = ET_UNWRAP(Graph::read(payload, constants));
   const OperatorContext context{graph, nullptr, nullptr};
   if (!has_library()) {
-    widen_quantized(&graph, [&](const Node& node) { return is_engine_quantized(node, context); });
+    ET_CHECK_OK_OR_RETURN_ERROR(widen_quantized(
+        &graph, [&](const Node& node) { return is_engine_quantized(node, context); }));
   }
   if (options.precision != kernels::engine::Precision::Float32) {
     permit_precision(&graph, options.precision);
   }
-  widen_halves(&graph);
+  ET_CHECK_OK_OR_RETURN_ERROR(widen_halves(&graph));
   fuse_silu(&graph);
   fuse_norms(&graph);
   fuse_rotary(&graph);
@@ -113,16 +114,27 @@ Result<std::unique_ptr<Executor>> Executor::create(const Payload& payload,
   executor->free_packed_constants();
   executor->label_steps();
   executor->is_profiled_ = options.is_profiled;
-  executor->max_workspace_bytes_ = options.max_workspace_bytes;
+  if (options.max_workspace_bytes != 0) {
+    executor->max_workspace_bytes_ = options.max_workspace_bytes;
+  }
+  executor->limit_of_all_ = working_limit(options.max_workspace_bytes);
   return executor;
 }
 
 Error Executor::create_steps(const ExecutorOptions& options) {
   const OperatorContext context{graph_, options.weights, options.threads};
+  // Without a session, the library packs weights into memory of its own.
+  LibraryMemory memory(&created_bytes_, SIZE_MAX, max_delegate_bytes());
   for (const Node& node : graph_.nodes) {
     Step step;
     step.node = node;
-    step.op = ET_UNWRAP(create_operator(node, context));
+    OperatorResult op = create_operator(node, context);
+    ET_CHECK_OR_RETURN_ERROR(
+        !memory.is_exceeded(), MemoryAllocationFailed,
+        "xnnpack: no memory for the weights of node %s; all delegates have %zu bytes, expected at "
+        "most %zu",
+        fb_xnnpack::EnumNameXNodeUnion(node.kind), delegate_bytes().taken(), max_delegate_bytes());
+    step.op = ET_UNWRAP(std::move(op));
     steps_.push_back(std::move(step));
   }
   shapes_.resize(graph_.values.size());
@@ -174,7 +186,7 @@ void Executor::free_packed_constants() {
   }
   for (auto& [id, data] : graph_.converted) {
     if (!is_read[roots_[id]]) {
-      std::vector<float>().swap(data);
+      data = DelegateBlock();
     }
   }
 }
@@ -190,17 +202,16 @@ Error Executor::reshape(Span<const Shape> inputs, Workspace* workspace) {
   ET_CHECK_OK_OR_RETURN_ERROR(reshape_steps());
   plan();
   ET_CHECK_OR_RETURN_ERROR(
-      workspace_bytes_ <= SIZE_MAX / 2 &&
-          (max_workspace_bytes_ == 0 || workspace_bytes_ <= max_workspace_bytes_),
+      workspace_bytes_ <= SIZE_MAX / 2 && workspace_bytes_ <= max_workspace_bytes_,
       MemoryAllocationFailed,
       "xnnpack: a delegate needs %" PRIu64
       " bytes for intermediate results; the limit max_workspace_bytes is %zu",
       workspace_bytes_, max_workspace_bytes_);
-  return workspace->reserve(static_cast<size_t>(workspace_bytes_));
+  return workspace->reserve(static_cast<size_t>(workspace_bytes_), limit_of_all_);
 }
 
 Error Executor::reshape_steps() {
-  LibraryMemory memory(&library_bytes_, max_workspace_bytes_);
+  LibraryMemory memory(&reshaped_bytes_, max_workspace_bytes_, limit_of_all_);
   for (Step& step : steps_) {
     const char* const kind = fb_xnnpack::EnumNameXNodeUnion(step.node.kind);
     if (step.neutral != nullptr) {
@@ -211,7 +222,7 @@ Error Executor::reshape_steps() {
     step.is_idle = work == Work::None;
     if (work == Work::OnNeutralElements) {
       step.neutral = std::make_unique<NeutralOperands>();
-      ET_CHECK_OK_OR_RETURN_ERROR(step.neutral->replace(step.node, &step.tensors));
+      ET_CHECK_OK_OR_RETURN_ERROR(step.neutral->replace(step.node, limit_of_all_, &step.tensors));
     }
     const Error error = step.is_idle ? Error::Ok : step.op->reshape(step.tensors);
     ET_CHECK_OR_RETURN_ERROR(!memory.is_exceeded(), MemoryAllocationFailed,

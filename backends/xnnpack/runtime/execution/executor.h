@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <executorch/backends/xnnpack/runtime/delegate_memory.h>
 #include <executorch/backends/xnnpack/runtime/execution/empty_operands.h>
 #include <executorch/backends/xnnpack/runtime/execution/workspace.h>
 #include <executorch/backends/xnnpack/runtime/graph/graph.h>
@@ -29,14 +30,13 @@ struct ExecutorOptions {
   bool is_profiled = false;
   /// The precision to which products of float32 values may round their factors.
   kernels::engine::Precision precision = kernels::engine::Precision::Float32;
-  /// Limit of the workspace, and of the library's memory for each executor, in bytes; 0: no limit.
+  /// Limit of the workspace, and of the library's memory for each executor, in bytes; 0: no limit,
+  /// also for that of all delegates together.
   size_t max_workspace_bytes = 0;
 };
 
 class Executor final {
  public:
-  ~Executor() { LibraryMemory::forget(library_bytes_); }
-
   static runtime::Result<std::unique_ptr<Executor>> create(const Payload& payload,
                                                            const Constants& constants,
                                                            const ExecutorOptions& options);
@@ -100,9 +100,10 @@ class Executor final {
   std::vector<size_t> blocks_;
   std::vector<uint64_t> offsets_;
   uint64_t workspace_bytes_ = 0;
-  size_t max_workspace_bytes_ = 0;
-  /// Bytes that operators of the library took when they were reshaped.
-  size_t library_bytes_ = 0;
+  /// Limits of the executor's and of all delegates' intermediate results.
+  size_t max_workspace_bytes_ = SIZE_MAX, limit_of_all_ = SIZE_MAX;
+  /// Memory that operators of the library took when they were created, and when they were reshaped.
+  extension::TakenBytes created_bytes_{delegate_bytes()}, reshaped_bytes_{delegate_bytes()};
 
   // The memory that operators are bound to.
   const void* bound_memory_ = nullptr;

@@ -1,24 +1,16 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/backends/xnnpack/runtime/execution/workspace.h>
 
-#include <stdlib.h>
-
 #include <map>
 #include <utility>
 
-#include <executorch/extension/memory_allocator/large_pages.h>
 #include <executorch/runtime/platform/log.h>
 
 namespace executorch::backends::xnnpack {
 
-using extension::kLargePage;
-using extension::prefer_large_pages;
-
 using runtime::Error;
 
 namespace {
-
-constexpr size_t kAlignment = 64;
 
 struct Workspaces {
   std::mutex mutex;
@@ -33,28 +25,18 @@ Workspaces& workspaces() {
 
 }  // namespace
 
-void Workspace::Free::operator()(char* memory) const { free(memory); }
-
-Error Workspace::reserve(size_t bytes) {
-  if (bytes <= size_) {
-    return Error::Ok;
-  }
-  const bool is_large = bytes >= 2 * kLargePage;
-  const size_t alignment = is_large ? kLargePage : kAlignment;
-  void* grown = nullptr;
-  ET_CHECK_OR_RETURN_ERROR(posix_memalign(&grown, alignment, bytes) == 0, MemoryAllocationFailed,
-                           "xnnpack: no memory for %zu bytes of intermediate results", bytes);
-  if (is_large) {
-    prefer_large_pages(grown, bytes);
-  }
-  memory_.reset(static_cast<char*>(grown));
-  size_ = bytes;
+Error Workspace::reserve(size_t bytes, size_t limit_of_all) {
+  ET_CHECK_OR_RETURN_ERROR(
+      memory_.grow(bytes, limit_of_all), MemoryAllocationFailed,
+      "xnnpack: no memory for %zu bytes of intermediate results; all delegates have %zu bytes, "
+      "expected at most %zu",
+      bytes, delegate_bytes().taken(), limit_of_all);
   return Error::Ok;
 }
 
 size_t Workspace::size() {
   const std::unique_lock<std::mutex> guard = lock();
-  return size_;
+  return memory_.size();
 }
 
 std::shared_ptr<Workspace> workspace_for(WorkspaceSharingMode mode, const WorkspaceUser& user) {

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include <executorch/backends/xnnpack/runtime/XNNPACKBackend.h>
+#include <executorch/backends/xnnpack/runtime/delegate_memory.h>
 #include <executorch/runtime/core/error.h>
 
 namespace executorch::backends::xnnpack {
@@ -21,21 +22,17 @@ class Workspace final {
   std::unique_lock<std::mutex> lock() { return std::unique_lock<std::mutex>(mutex_); }
 
   /// Grows the memory to at least `bytes`, which may move it. Needs the lock.
+  /// @param limit_of_all Maximum number of bytes of all delegates.
   /// @retval Error::MemoryAllocationFailed
-  runtime::Error reserve(size_t bytes);
+  runtime::Error reserve(size_t bytes, size_t limit_of_all);
   /// Aligned to 64. Needs the lock.
-  char* memory() const { return memory_.get(); }
+  char* memory() const { return memory_.data(); }
   /// Takes the lock.
   size_t size();
 
  private:
-  struct Free {
-    void operator()(char* memory) const;
-  };
-
-  std::unique_ptr<char, Free> memory_;
+  DelegateBlock memory_;
   std::mutex mutex_;
-  size_t size_ = 0;
 };
 
 /// The users that share a workspace in mode PerModel.

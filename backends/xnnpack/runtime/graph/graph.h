@@ -9,6 +9,7 @@
 #include <map>
 #include <vector>
 
+#include <executorch/backends/xnnpack/runtime/delegate_memory.h>
 #include <executorch/backends/xnnpack/runtime/payload/constants.h>
 #include <executorch/backends/xnnpack/runtime/payload/payload.h>
 #include <executorch/backends/xnnpack/runtime/payload/shape_inference.h>
@@ -181,8 +182,8 @@ struct Graph {
   /// Ids of the arguments: inputs first.
   std::vector<uint32_t> arguments;
   size_t input_count = 0;
-  /// Converted constants, by the values that have them.
-  std::map<uint32_t, std::vector<float>> converted;
+  /// Constants converted to float32, by the values that have them.
+  std::map<uint32_t, DelegateBlock> converted;
   /// Weights of linear layers and convolutions that are converted only to be packed: the narrow
   /// constant of each float32 value. Until then `data` of both is the narrow constant's.
   std::map<uint32_t, uint32_t> narrow_weights;

@@ -14,18 +14,22 @@ namespace executorch::backends::xnnpack {
 /// only to be packed (Graph::narrow_weights). Results have the accuracy of float32; only
 /// conversions of the program round in between. Products of bfloat16 values may round their factors
 /// to bfloat16 again.
-void widen_halves(Graph* graph);
+/// @retval Error::MemoryAllocationFailed The memory of all delegates does not suffice for
+/// constants.
+runtime::Error widen_halves(Graph* graph);
 
 /// The elements of a constant of float32. If they must be converted, `storage` has them: empty, or
-/// from an earlier call for this constant.
-const float* float_contents(const Graph& graph, uint32_t constant, std::vector<float>* storage);
+/// from an earlier call for this constant. Null if the memory of all delegates does not suffice.
+const float* float_contents(const Graph& graph, uint32_t constant, DelegateBlock* storage);
 
 /// Permits products of float32 values to round their factors.
 void permit_precision(Graph* graph, kernels::engine::Precision precision);
 
 /// Makes quantized nodes compute in float32, with conversions of operands before and of results
 /// after them. For builds without XNNPACK. Nodes that run on integers do not change.
-void widen_quantized(Graph* graph, const std::function<bool(const Node&)>& runs_on_integers);
+/// @retval Error::MemoryAllocationFailed As of widen_halves().
+runtime::Error widen_quantized(Graph* graph,
+                               const std::function<bool(const Node&)>& runs_on_integers);
 
 /// Adds a clamp node after each node whose operator cannot clamp.
 void separate_clamps(Graph* graph);

@@ -9,8 +9,12 @@
 #include <executorch/backends/xnnpack/runtime/payload/node_table.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
+#include <executorch/runtime/platform/log.h>
 
 namespace executorch::backends::xnnpack {
+
+using runtime::Error;
+
 namespace {
 
 /// The factor of each element of a quantized constant; its channels are `channel_dim`.
@@ -35,36 +39,42 @@ class ConstantScales final {
 };
 
 template <typename T>
-void dequantize(const Value& from, std::vector<float>* to) {
+void dequantize(const Value& from, size_t count, float* to) {
   const auto* data = static_cast<const T*>(from.data);
   const ConstantScales scales(from);
-  to->resize(static_cast<size_t>(elements(from.declared)));
-  for (size_t i = 0; i < to->size(); ++i) {
+  for (size_t i = 0; i < count; ++i) {
     const double centered = static_cast<double>(data[i]) - from.zero_point;
-    (*to)[i] = static_cast<float>(centered * static_cast<double>(scales[i]));
+    to[i] = static_cast<float>(centered * static_cast<double>(scales[i]));
   }
 }
 
-void widen_constant(const Value& from, std::vector<float>* to) {
+/// False if the memory of all delegates does not suffice.
+bool widen_constant(const Value& from, DelegateBlock* block) {
+  const auto count = static_cast<size_t>(elements(from.declared));
+  if (count > (SIZE_MAX - kReadBeyond) / sizeof(float) ||
+      !block->grow(count * sizeof(float) + kReadBeyond)) {
+    return false;
+  }
+  auto* const to = block->as<float>();
   switch (from.datatype) {
-    case Datatype::Float16: {
-      const auto* data = static_cast<const executorch::aten::Half*>(from.data);
-      to->assign(data, data + elements(from.declared));
-      return;
-    }
-    case Datatype::BFloat16: {
-      const auto* data = static_cast<const executorch::aten::BFloat16*>(from.data);
-      to->assign(data, data + elements(from.declared));
-      return;
-    }
+    case Datatype::Float16:
+      std::copy_n(static_cast<const executorch::aten::Half*>(from.data), count, to);
+      break;
+    case Datatype::BFloat16:
+      std::copy_n(static_cast<const executorch::aten::BFloat16*>(from.data), count, to);
+      break;
     case Datatype::QUInt8:
-      return dequantize<uint8_t>(from, to);
+      dequantize<uint8_t>(from, count, to);
+      break;
     case Datatype::QInt32:
     case Datatype::QCInt32:
-      return dequantize<int32_t>(from, to);
+      dequantize<int32_t>(from, count, to);
+      break;
     default:
-      return dequantize<int8_t>(from, to);
+      dequantize<int8_t>(from, count, to);
+      break;
   }
+  return true;
 }
 
 bool is_half(Datatype datatype) {
@@ -117,6 +127,16 @@ class Rewriter {
 
   Datatype datatype(uint32_t id) const { return graph_.values[id].datatype; }
 
+  /// The error of all conversions of constants. After one, the graph cannot be used.
+  Error check_room() const {
+    ET_CHECK_OR_RETURN_ERROR(
+        has_room_, MemoryAllocationFailed,
+        "xnnpack: no memory for constants in float32; all delegates have %zu bytes, expected at "
+        "most %zu",
+        delegate_bytes().taken(), max_delegate_bytes());
+    return Error::Ok;
+  }
+
   /// The float32 value with the elements of a narrow value.
   uint32_t widened(uint32_t narrow) {
     const auto entry = widened_.find(narrow);
@@ -129,10 +149,8 @@ class Rewriter {
       graph_.narrow_weights[wide] = narrow;
       graph_.values[wide].data = graph_.values[wide].source_data = graph_.values[narrow].data;
     } else if (graph_.values[narrow].is_constant()) {
-      std::vector<float>& to = graph_.converted[wide];
-      to.reserve(static_cast<size_t>(elements(graph_.values[narrow].declared)) +
-                 kReadBeyond / sizeof(float));
-      widen_constant(graph_.values[narrow], &to);
+      DelegateBlock& to = graph_.converted[wide];
+      has_room_ = has_room_ && widen_constant(graph_.values[narrow], &to);
       graph_.values[wide].data = to.data();
       graph_.values[wide].source_data = graph_.values[narrow].data;
     } else {
@@ -157,6 +175,7 @@ class Rewriter {
 
  private:
   const std::vector<bool> is_packed_;
+  bool has_room_ = true;
 };
 
 /// Replaces float16 and bfloat16 values by float32, and converts arguments.
@@ -169,7 +188,7 @@ class HalfWidening final : public Rewriter {
     makers_ = graph_.producers();
   }
 
-  void run() {
+  Error run() {
     std::vector<Node> nodes;
     nodes.swap(graph_.nodes);
     given_ = &nodes;
@@ -182,6 +201,7 @@ class HalfWidening final : public Rewriter {
         graph_.nodes.push_back(node);
       }
     }
+    return check_room();
   }
 
  private:
@@ -265,7 +285,7 @@ class QuantizedWidening final : public Rewriter {
   QuantizedWidening(Graph* graph, const std::function<bool(const Node&)>& keeps)
       : Rewriter(graph), keeps_(keeps) {}
 
-  void run() {
+  Error run() {
     std::vector<Node> nodes;
     nodes.swap(graph_.nodes);
     for (Node& node : nodes) {
@@ -275,6 +295,7 @@ class QuantizedWidening final : public Rewriter {
         widen(node);
       }
     }
+    return check_room();
   }
 
  private:
@@ -321,23 +342,25 @@ class QuantizedWidening final : public Rewriter {
 
 }  // namespace
 
-void widen_halves(Graph* graph) { HalfWidening(graph).run(); }
+Error widen_halves(Graph* graph) { return HalfWidening(graph).run(); }
 
-const float* float_contents(const Graph& graph, uint32_t constant, std::vector<float>* storage) {
+const float* float_contents(const Graph& graph, uint32_t constant, DelegateBlock* storage) {
   const auto narrow = graph.narrow_weights.find(constant);
   if (narrow == graph.narrow_weights.end()) {
     return static_cast<const float*>(graph.values[constant].data);
   }
-  if (storage->empty()) widen_constant(graph.values[narrow->second], storage);
-  return storage->data();
+  if (storage->size() == 0 && !widen_constant(graph.values[narrow->second], storage)) {
+    return nullptr;
+  }
+  return storage->as<float>();
 }
 
-void widen_quantized(Graph* graph, const std::function<bool(const Node&)>& runs_on_integers) {
+Error widen_quantized(Graph* graph, const std::function<bool(const Node&)>& runs_on_integers) {
   const std::function<bool(const Node&)> keeps = [&](const Node& node) {
     return node.kind == NodeKind::Convert ||
            graph->values[node.operand(0)].datatype == Datatype::QDInt8 || runs_on_integers(node);
   };
-  QuantizedWidening(graph, keeps).run();
+  return QuantizedWidening(graph, keeps).run();
 }
 
 void permit_precision(Graph* graph, kernels::engine::Precision precision) {

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include <executorch/backends/xnnpack/runtime/weights/digest/digest.h>
+#include <executorch/extension/memory_allocator/byte_budget.h>
 
 namespace executorch::backends::xnnpack {
 
@@ -23,19 +24,17 @@ bool has_run_out();
 void forget_shortage();
 
 /// While it exists, counts the memory that the library takes and returns on this thread, such as
-/// the addresses of all pixels under a window. An allocation fails beyond the limit, or where all
-/// delegates together would take more than their MemoryBudget.
+/// packed weights or the addresses of all pixels under a window. An allocation fails beyond a
+/// limit.
 class LibraryMemory final {
  public:
   /// @param bytes The memory in use, which it changes.
-  /// @param limit Maximum number of bytes in use; 0: no limit, also for all delegates together.
-  LibraryMemory(size_t* bytes, size_t limit);
+  /// @param limit Maximum number of these bytes.
+  /// @param limit_of_all Maximum number of bytes of all delegates.
+  LibraryMemory(extension::TakenBytes* bytes, size_t limit, size_t limit_of_all);
   ~LibraryMemory();
   LibraryMemory(const LibraryMemory&) = delete;
   LibraryMemory& operator=(const LibraryMemory&) = delete;
-
-  /// Stops counting the memory of an object that ends.
-  static void forget(size_t bytes);
 
   /// True after an allocation exceeded a limit.
   bool is_exceeded() const { return is_exceeded_; }
@@ -49,8 +48,8 @@ class LibraryMemory final {
   void correct(size_t counted, size_t actual);
 
  private:
-  size_t* bytes_;
-  const size_t limit_;
+  extension::TakenBytes* bytes_;
+  const size_t limit_, limit_of_all_;
   bool is_exceeded_ = false;
 };
 

@@ -1,9 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-#include <stdint.h>
-
 #include <algorithm>
 
-#include <executorch/backends/xnnpack/runtime/memory_budget.h>
 #include <executorch/backends/xnnpack/runtime/operators/library.h>
 
 namespace executorch::backends::xnnpack {
@@ -13,12 +10,11 @@ namespace {
 constexpr size_t kFewBytes = 4096;
 
 thread_local LibraryMemory* of_thread = nullptr;
-MemoryBudget budget;
 
 }  // namespace
 
-LibraryMemory::LibraryMemory(size_t* bytes, size_t limit)
-    : bytes_(bytes), limit_(limit == 0 ? SIZE_MAX : limit) {
+LibraryMemory::LibraryMemory(extension::TakenBytes* bytes, size_t limit, size_t limit_of_all)
+    : bytes_(bytes), limit_(limit), limit_of_all_(limit_of_all) {
   of_thread = this;
 }
 
@@ -26,35 +22,23 @@ LibraryMemory::~LibraryMemory() { of_thread = nullptr; }
 
 LibraryMemory* LibraryMemory::current() { return of_thread; }
 
-void LibraryMemory::forget(size_t bytes) { budget.give_back(bytes); }
-
 bool LibraryMemory::take(size_t size) {
-  const bool is_limited = limit_ != SIZE_MAX;
-  const bool has_room = *bytes_ <= limit_ && size <= limit_ - *bytes_;
-  const bool is_taken = is_limited && has_room && budget.take(size);
-  if (is_limited && !is_taken) {
-    is_exceeded_ = true;
-    if (size > kFewBytes) {
-      return false;
-    }
+  const bool has_room = bytes_->size() <= limit_ && size <= limit_ - bytes_->size();
+  if (has_room && bytes_->take(size, limit_of_all_)) {
+    return true;
   }
-  if (!is_taken) {
-    budget.add(size);
+  is_exceeded_ = true;
+  if (size > kFewBytes) {
+    return false;
   }
-  *bytes_ += size;
+  bytes_->resize(bytes_->size() + size);
   return true;
 }
 
 void LibraryMemory::correct(size_t counted, size_t actual) {
-  if (actual >= counted) {
-    budget.add(actual - counted);
-    *bytes_ += actual - counted;
-    return;
-  }
   // Memory that was allocated without this object was not counted: the sum stops at 0.
-  const size_t removed = std::min(counted - actual, *bytes_);
-  budget.give_back(removed);
-  *bytes_ -= removed;
+  const size_t sum = bytes_->size() + actual;
+  bytes_->resize(sum - std::min(counted, sum));
 }
 
 }  // namespace executorch::backends::xnnpack

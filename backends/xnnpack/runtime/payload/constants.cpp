@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include <executorch/backends/xnnpack/runtime/delegate_memory.h>
 #include <executorch/backends/xnnpack/runtime/graph/read_beyond.h>
 #include <executorch/backends/xnnpack/runtime/payload/datatypes.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
@@ -23,19 +24,24 @@ namespace {
 
 /// The widest elements of constants: floats and 32-bit integers.
 constexpr size_t kAlignment = alignof(float);
-using Word = uint32_t;
-static_assert(alignof(Word) == kAlignment);
 
 bool is_aligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % kAlignment == 0; }
 
 /// Copies to a multiple of kAlignment. Operators may read as far beyond its end as beyond others.
+/// Null if the memory of all delegates does not suffice.
 std::shared_ptr<const FreeableBuffer> aligned_copy(const void* data, size_t size) {
-  auto* const copy = new Word[(size + kReadBeyond) / sizeof(Word) + 1]();
-  if (size > 0) {
-    memcpy(copy, data, size);
+  auto block = std::make_unique<DelegateBlock>();
+  if (size > SIZE_MAX - kReadBeyond || !block->grow(size + kReadBeyond)) {
+    return nullptr;
   }
-  FreeableBuffer buffer(copy, size,
-                        [](void*, void* words, size_t) { delete[] static_cast<Word*>(words); });
+  if (size > 0) {
+    memcpy(block->data(), data, size);
+  }
+  memset(block->data() + size, 0, kReadBeyond);
+  FreeableBuffer buffer(
+      block->data(), size,
+      [](void* owner, void*, size_t) { delete static_cast<DelegateBlock*>(owner); }, block.get());
+  block.release();
   return std::make_shared<const FreeableBuffer>(std::move(buffer));
 }
 
@@ -78,8 +84,9 @@ class Constants::Loader final {
 
   /// Replaces the data by a copy if operators could not read it in place.
   /// @param is_exact The constant is read exactly to its end.
-  void make_readable(const fb_xnnpack::ConstantDataOffset& entry, bool is_exact, const void** data,
-                     Memory* memory) {
+  /// @retval Error::MemoryAllocationFailed
+  Error make_readable(const fb_xnnpack::ConstantDataOffset& entry, bool is_exact, const void** data,
+                      Memory* memory) {
     const auto size = static_cast<size_t>(entry.size());
     const size_t behind =
         *memory != nullptr
@@ -90,9 +97,15 @@ class Constants::Loader final {
     if (!is_aligned(*data) || !is_readable) {
       Memory& copy = copies_[{*data, size}];
       copy = copy == nullptr ? aligned_copy(*data, size) : copy;
+      ET_CHECK_OR_RETURN_ERROR(
+          copy != nullptr, MemoryAllocationFailed,
+          "xnnpack: no memory for a copy of a constant of %zu bytes; all delegates have %zu bytes, "
+          "expected at most %zu",
+          size, delegate_bytes().taken(), max_delegate_bytes());
       *memory = copy;
       *data = copy->data();
     }
+    return Error::Ok;
   }
 
  private:
@@ -142,7 +155,8 @@ Result<Constants> Constants::load(const Payload& payload,
         loader.find(entry(i), &constants.pointers_[i], &constants.loaded_[i]));
   }
   for (size_t i = 1; i < total; ++i) {
-    loader.make_readable(entry(i), exact[i], &constants.pointers_[i], &constants.loaded_[i]);
+    ET_CHECK_OK_OR_RETURN_ERROR(
+        loader.make_readable(entry(i), exact[i], &constants.pointers_[i], &constants.loaded_[i]));
   }
   return constants;
 }

@@ -19,6 +19,7 @@ class Constants final {
   /// @param packed By constant: true if only the creation of operators reads it.
   /// @retval Error::NotFound No data of that name.
   /// @retval Error::InvalidExternalData Data of another size.
+  /// @retval Error::MemoryAllocationFailed The memory of all delegates does not suffice for a copy.
   static runtime::Result<Constants> load(const Payload& payload,
                                          const ET_RUNTIME_NAMESPACE::NamedDataMap* names,
                                          const std::vector<bool>& packed);

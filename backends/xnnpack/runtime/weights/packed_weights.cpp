@@ -1,43 +1,23 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/backends/xnnpack/runtime/weights/packed_weights.h>
 
-#include <stdlib.h>
 #include <string.h>
 
 #include <algorithm>
 #include <iterator>
 #include <set>
 
-#include <executorch/backends/xnnpack/runtime/memory_budget.h>
+#include <executorch/backends/xnnpack/runtime/delegate_memory.h>
 
 namespace executorch::backends::xnnpack {
 
-namespace {
-
-MemoryBudget budget;
-
-}  // namespace
-
-bool add_packed_bytes(size_t size) { return budget.take(size); }
-void remove_packed_bytes(size_t size) { budget.give_back(size); }
-
 std::shared_ptr<PackedBlock> PackedBlock::allocate(size_t size) {
-  // XNNPACK's alignment of its own memory.
-  constexpr size_t kAlignment = 64;
-  void* memory = nullptr;
-  if (!add_packed_bytes(size)) {
+  const auto memory = std::make_shared<DelegateBlock>();
+  if (!memory->grow(std::max<size_t>(size, 1))) {
     return nullptr;
   }
-  if (posix_memalign(&memory, kAlignment, size) != 0) {
-    remove_packed_bytes(size);
-    return nullptr;
-  }
-  memset(memory, 0, size);
-  const auto release = [size](void* block) {
-    free(block);
-    remove_packed_bytes(size);
-  };
-  return std::make_shared<PackedBlock>(memory, size, std::shared_ptr<const void>(memory, release));
+  memset(memory->data(), 0, size);
+  return std::make_shared<PackedBlock>(memory->data(), size, memory);
 }
 
 PackedWeights& PackedWeights::of_process() {

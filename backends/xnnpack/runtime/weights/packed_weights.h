@@ -15,16 +15,11 @@ namespace executorch::backends::xnnpack {
 /// Bytes after packed weights that kernels may read: arenas and files have as many.
 inline constexpr size_t kReadBeyondWeights = 128;
 
-/// Adds to the bytes of all packed weights of the process that are not in a file. False, without
-/// effect, if they would exceed three quarters of the machine's memory: layers with different
-/// parameters pack one matrix once each, so a small payload may need any amount.
-bool add_packed_bytes(size_t size);
-void remove_packed_bytes(size_t size);
-
-/// Packed weights of one node, in memory that they own or that `owner` keeps alive.
+/// Packed weights of one node, in memory that `owner` keeps alive.
 class PackedBlock final {
  public:
-  /// Allocates zeros; null if the allocation fails.
+  /// Allocates zeros of the delegates' memory; null if that fails. Layers with different
+  /// parameters pack one matrix once each, so a small payload may need any amount.
   static std::shared_ptr<PackedBlock> allocate(size_t size);
   PackedBlock(const void* data, size_t size, std::shared_ptr<const void> owner)
       : data_(data), size_(size), owner_(std::move(owner)) {}

@@ -3,11 +3,22 @@
 
 #include <utility>
 
+#include <executorch/backends/xnnpack/runtime/delegate_memory.h>
 #include <executorch/extension/memory_allocator/large_pages.h>
 
 namespace executorch::backends::xnnpack {
 
 using extension::kLargePage;
+
+namespace {
+
+/// A part of an arena, which it keeps alive.
+struct ArenaPiece {
+  std::shared_ptr<PackedArena> arena;
+  extension::TakenBytes bytes{delegate_bytes()};
+};
+
+}  // namespace
 
 WeightsSession::WeightsSession(WeightKeys keys, std::shared_ptr<PackedFile> file, size_t unpacked)
     : keys_(std::move(keys)), file_(std::move(file)), unpacked_(unpacked) {}
@@ -60,16 +71,15 @@ std::shared_ptr<PackedBlock> WeightsSession::allocate(size_t size, bool overwrit
     // Packing adds biases, and pads columns to whole tiles. The size includes unpacked weights.
     arena_ = PackedArena::create(unpacked_ + unpacked_ / 2, unpacked_ - unpacked_ / 4);
   }
-  void* const piece = arena_ == nullptr ? nullptr : arena_->take(size, overwritten);
-  if (piece == nullptr) {
-    return PackedBlock::allocate(size);
+  const auto owner = std::make_shared<ArenaPiece>();
+  if (arena_ != nullptr && owner->bytes.take(size, max_delegate_bytes())) {
+    if (void* const piece = arena_->take(size, overwritten)) {
+      owner->arena = arena_;
+      return std::make_shared<PackedBlock>(piece, size, owner);
+    }
   }
-  if (!add_packed_bytes(size)) {
-    arena_->give_back(piece);
-    return nullptr;
-  }
-  const auto release = [arena = arena_, size](void*) { remove_packed_bytes(size); };
-  return std::make_shared<PackedBlock>(piece, size, std::shared_ptr<const void>(piece, release));
+  owner->bytes.resize(0);
+  return PackedBlock::allocate(size);
 }
 
 void WeightsSession::drop_reserved() {
@@ -107,14 +117,17 @@ const void* WeightsSession::look_up_or_insert(const UnpackedWeights& weights, co
 }
 
 const void* WeightsSession::pack(const UnpackedWeights& weights, size_t bytes,
-                                 runtime::FunctionRef<void(void*)> write) {
+                                 runtime::FunctionRef<bool(void*)> write) {
   const void* packed = look_up(weights);
   if (packed == nullptr) {
     void* const memory = reserve(bytes, /*overwritten=*/true);
     if (memory == nullptr) {
       return nullptr;
     }
-    write(memory);
+    if (!write(memory)) {
+      drop_reserved();
+      return nullptr;
+    }
     packed = look_up_or_insert(weights, memory);
   }
   return packed;

@@ -36,9 +36,9 @@ class WeightsSession final {
   WeightsSession& operator=(const WeightsSession&) = delete;
 
   /// The packed form of a node's weights: that of an earlier delegate, or `bytes` bytes that
-  /// `write` fills completely; null if the allocation fails.
+  /// `write` fills completely; null if the allocation fails or `write` returns false.
   const void* pack(const UnpackedWeights& weights, size_t bytes,
-                   runtime::FunctionRef<void(void*)> write);
+                   runtime::FunctionRef<bool(void*)> write);
   /// True if an earlier delegate or the file has the packed form.
   bool is_packed(const UnpackedWeights& weights) { return find(weights) != nullptr; }
   /// Ends the creation of the executor.

@@ -79,11 +79,11 @@ class NormFusion final : SubgraphFusion {
     const auto [known, is_new] =
         averaging_.try_emplace(std::make_tuple(stored.data, stored.datatype, length), false);
     if (is_new) {
-      std::vector<float> storage;
+      DelegateBlock storage;
       const float* const first = float_contents(graph_, product.operand(1), &storage);
       const float factor = static_cast<float>(1.0 / static_cast<double>(length));
-      known->second =
-          std::all_of(first, first + length, [&](float value) { return value == factor; });
+      known->second = first != nullptr && std::all_of(first, first + length,
+                                                      [&](float value) { return value == factor; });
     }
     return known->second;
   }

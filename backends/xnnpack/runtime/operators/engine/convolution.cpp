@@ -40,18 +40,21 @@ class Convolution final : public EngineOperator {
         writes_pairs_(node.writes_pairs) {}
 
   /// @param converted See float_contents().
-  Error pack(const Node& node, const OperatorContext& context, std::vector<float>* converted) {
+  Error pack(const Node& node, const OperatorContext& context, DelegateBlock* converted) {
     const Value& filter = context.graph.values[node.operand(1)];
     const Value* const bias =
         node.operand(2) == kNoValue ? nullptr : &context.graph.values[node.operand(2)];
     return packed_.create(
-        context, plan_.layout(), filter, bias, plan_.packed_bytes(),
-        [&](float* to) { plan_.pack(weights_of(node, context, converted), to, threads()); });
+        context, plan_.layout(), filter, bias, plan_.packed_bytes(), [&](float* to) {
+          if (float_contents(context.graph, node.operand(1), converted) == nullptr) return false;
+          plan_.pack(weights_of(node, context, converted), to, threads());
+          return true;
+        });
   }
 
-  /// @param storage See float_contents().
+  /// @param storage See float_contents(), which must have succeeded.
   static engine::ConvWeights weights_of(const Node& node, const OperatorContext& context,
-                                        std::vector<float>* storage) {
+                                        DelegateBlock* storage) {
     const engine::Conv2dParams params = convolution_params(node);
     const float* const filter = float_contents(context.graph, node.operand(1), storage);
     const auto* bias = node.operand(2) == kNoValue
@@ -107,12 +110,13 @@ engine::Conv2d plan_of(const Node& node, const OperatorContext& context) {
 
 /// Conv2d::accepts(), without reading weights that an earlier delegate or load has packed.
 bool accepts_weights(const engine::Conv2d& plan, const Node& node, const OperatorContext& context,
-                     std::vector<float>* converted) {
+                     DelegateBlock* converted) {
   const Value& filter = context.graph.values[node.operand(1)];
   const Value* const bias =
       node.operand(2) == kNoValue ? nullptr : &context.graph.values[node.operand(2)];
   if (plan.algorithm() != engine::ConvAlgorithm::Winograd ||
-      PackedFloats::exist(context, plan.layout(), filter, bias)) {
+      PackedFloats::exist(context, plan.layout(), filter, bias) ||
+      float_contents(context.graph, node.operand(1), converted) == nullptr) {
     return true;
   }
   return plan.accepts(Convolution::weights_of(node, context, converted));
@@ -131,7 +135,7 @@ OperatorResult create_convolution(const Node& node, const OperatorContext& conte
                                                   : create_quantized_convolution(node, context);
   }
   engine::Conv2d plan = plan_of(node, context);
-  std::vector<float> converted;
+  DelegateBlock converted;
   if (!accepts_weights(plan, node, context, &converted)) {
     plan = plan.without_winograd();
   }

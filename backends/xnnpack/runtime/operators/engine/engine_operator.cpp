@@ -70,20 +70,21 @@ bool PackedFloats::exist(const OperatorContext& context, uint32_t layout, const 
 }
 
 Error PackedFloats::create(const OperatorContext& context, uint32_t layout, const Value& weights,
-                           const Value* bias, size_t bytes, FunctionRef<void(float*)> pack) {
+                           const Value* bias, size_t bytes, FunctionRef<bool(float*)> pack) {
   if (context.weights != nullptr) {
     data_ = static_cast<const float*>(
         context.weights->pack(unpacked(layout, weights, bias), bytes,
-                              [&](void* memory) { pack(static_cast<float*>(memory)); }));
+                              [&](void* memory) { return pack(static_cast<float*>(memory)); }));
   } else {
     own_ = PackedBlock::allocate(bytes);
-    if (own_ != nullptr) {
-      pack(static_cast<float*>(const_cast<void*>(own_->data())));
+    if (own_ != nullptr && pack(static_cast<float*>(const_cast<void*>(own_->data())))) {
       data_ = static_cast<const float*>(own_->data());
     }
   }
   ET_CHECK_OR_RETURN_ERROR(data_ != nullptr, MemoryAllocationFailed,
-                           "xnnpack: no memory for %zu bytes of packed weights", bytes);
+                           "xnnpack: no memory for %zu bytes of packed weights; all delegates "
+                           "have %zu bytes, expected at most %zu",
+                           bytes, delegate_bytes().taken(), max_delegate_bytes());
   return Error::Ok;
 }
 

@@ -70,10 +70,10 @@ class PackedFloats final {
  public:
   /// @param layout Identifies the packed form for given contents and sizes.
   /// @param bias May be null.
-  /// @param pack Writes every byte.
+  /// @param pack Writes every byte. Returns false if the memory of all delegates does not suffice.
   /// @retval Error::MemoryAllocationFailed
   runtime::Error create(const OperatorContext& context, uint32_t layout, const Value& weights,
-                        const Value* bias, size_t bytes, runtime::FunctionRef<void(float*)> pack);
+                        const Value* bias, size_t bytes, runtime::FunctionRef<bool(float*)> pack);
   /// True if create() would find weights that an earlier delegate or load has packed.
   static bool exist(const OperatorContext& context, uint32_t layout, const Value& weights,
                     const Value* bias);

@@ -106,9 +106,11 @@ class ConstantLinear final : public Linear {
         node.operand(2) == kNoValue ? nullptr : &context.graph.values[node.operand(2)];
     return packed_.create(
         context, gemm().layout(), filter, bias, gemm().packed_bytes(), [&](float* to) {
-          std::vector<float> storage;
-          pack_weights(float_contents(context.graph, node.operand(1), &storage),
-                       bias == nullptr ? nullptr : static_cast<const float*>(bias->data), to);
+          DelegateBlock storage;
+          const float* const from = float_contents(context.graph, node.operand(1), &storage);
+          if (from == nullptr) return false;
+          pack_weights(from, bias == nullptr ? nullptr : static_cast<const float*>(bias->data), to);
+          return true;
         });
   }
 

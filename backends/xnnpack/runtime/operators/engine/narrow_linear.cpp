@@ -61,6 +61,7 @@ class NarrowLinear final : public EngineOperator {
         context, gemm_.layout(), filter, bias, gemm_.packed_bytes(), [&](float* to) {
           gemm_.pack(right, bias == nullptr ? nullptr : static_cast<const float*>(bias->data), to,
                      threads());
+          return true;
         });
   }
 

@@ -33,8 +33,9 @@ class PlaneConvolution final : public EngineOperator {
     const size_t channels = params_.groups, taps = window_size();
     return packed_.create(
         context, kLayout, filter, bias, (taps + 1) * channels * sizeof(float), [&](float* to) {
-          std::vector<float> storage;
+          DelegateBlock storage;
           const float* const from = float_contents(context.graph, node.operand(1), &storage);
+          if (from == nullptr) return false;
           for (size_t c = 0; c < channels; ++c) {
             for (size_t tap = 0; tap < taps; ++tap) {
               to[c * taps + tap] = from[tap * channels + c];
@@ -46,6 +47,7 @@ class PlaneConvolution final : public EngineOperator {
           } else {
             std::copy_n(static_cast<const float*>(bias->data), channels, biases);
           }
+          return true;
         });
   }
 

@@ -33,7 +33,10 @@ class QuantizedConvolution final : public EngineOperator {
     const engine::QConvWeights weights = weights_at(static_cast<const int8_t*>(layer.filter.data));
     const std::vector<float> scales = layer.scales(params_.groups * params_.group_outputs);
     return packed_.create(context, plan_.layout(), layer.filter, layer.bias, plan_.packed_bytes(),
-                          [&](float* to) { plan_.pack(weights, layer.columns(scales), to); });
+                          [&](float* to) {
+                            plan_.pack(weights, layer.columns(scales), to);
+                            return true;
+                          });
   }
 
   Error reshape(const Tensors& t) override {

@@ -70,7 +70,10 @@ class QuantizedLinear final : public EngineOperator {
                                                       : engine::QRightMatrix{data, 1, inputs_};
     const std::vector<float> scales = layer.scales(outputs_);
     return packed_.create(context, gemm_.layout(), layer.filter, layer.bias, gemm_.packed_bytes(),
-                          [&](float* to) { gemm_.pack(right, layer.columns(scales), to); });
+                          [&](float* to) {
+                            gemm_.pack(right, layer.columns(scales), to);
+                            return true;
+                          });
   }
 
   Error reshape(const Tensors& t) override {
@@ -124,7 +127,10 @@ class Int4Linear final : public EngineOperator {
     const engine::Int4Weights weights = {static_cast<const uint8_t*>(layer.filter.data),
                                          layer.filter.block_scales, layer.filter.channel_scales};
     return packed_.create(context, gemm_.layout(), layer.filter, layer.bias, gemm_.packed_bytes(),
-                          [&](float* to) { gemm_.pack(weights, layer.bias_data<float>(), to); });
+                          [&](float* to) {
+                            gemm_.pack(weights, layer.bias_data<float>(), to);
+                            return true;
+                          });
   }
 
   Error reshape(const Tensors& t) override {
