@@ -143,6 +143,9 @@ Result<std::vector<int64_t>> AsrRunner::generate(const TensorPtr& features,
                                                  const TokenCallback& callback) {
   const auto ends = end_tokens(config);
   ET_CHECK_OK_OR_RETURN_ERROR(ends.error());
+  // The states may be the features.
+  const llm::BorrowedInputs encoder_inputs(*module_, kEncoder, 1);
+  const llm::BorrowedInputs decoder_inputs(*module_, kDecoder, 3);
   const auto states = single_tensor(kEncoder, module_->execute(kEncoder, features));
   ET_CHECK_OK_OR_RETURN_ERROR(states.error());
 

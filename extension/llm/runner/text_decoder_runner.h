@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <executorch/extension/llm/runner/io_manager/io_manager.h>
 #include <executorch/extension/llm/runner/stats.h>
@@ -32,8 +33,23 @@ struct DecoderSignature {
 /// that it does not write to them. InvalidProgram if it does.
 runtime::Error check_inputs_are_read_only(Module& module, const std::string& method);
 
-/// Executes a method on inputs that may end before the module does: they are unset afterwards, so
-/// that a later execution without inputs is InvalidState.
+/// Unsets the first `count` inputs of a method when it ends, because they may end before the module
+/// does: a later execution without inputs is InvalidState.
+class BorrowedInputs final {
+ public:
+  BorrowedInputs(Module& module, std::string method, size_t count)
+      : module_(module), method_(std::move(method)), count_(count) {}
+  ~BorrowedInputs();
+  BorrowedInputs(const BorrowedInputs&) = delete;
+  BorrowedInputs& operator=(const BorrowedInputs&) = delete;
+
+ private:
+  Module& module_;
+  const std::string method_;
+  const size_t count_;
+};
+
+/// Executes a method on BorrowedInputs.
 runtime::Result<std::vector<runtime::EValue>> execute_once(
     Module& module, const std::string& method, const std::vector<runtime::EValue>& inputs);
 

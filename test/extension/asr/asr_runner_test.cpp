@@ -22,6 +22,7 @@
 namespace {
 
 using executorch::aten::ScalarType;
+using executorch::extension::clone_tensor_ptr;
 using executorch::extension::make_tensor_ptr;
 using executorch::extension::Module;
 using executorch::extension::TensorPtr;
@@ -105,6 +106,15 @@ TEST(AsrRunnerTest, TheTextEndsAtTheTokensThatTheCallerNames) {
   const auto tokens = runner.transcribe(features(-1.5f), config);
   ASSERT_TRUE(tokens.ok());
   EXPECT_EQ(*tokens, (std::vector<int64_t>{2, all[1]}));
+}
+
+TEST(AsrRunnerTest, MethodsDoNotKeepInputsThatEndedWithTheTranscription) {
+  AsrRunner runner(speech_path(), std::nullopt);
+  for (const ScalarType dtype : {ScalarType::Float, ScalarType::Double}) {
+    ASSERT_TRUE(runner.transcribe(clone_tensor_ptr(features(0.5f), dtype)).ok());
+    EXPECT_EQ(runner.module().execute("encoder").error(), Error::InvalidState);
+    EXPECT_EQ(runner.module().execute("text_decoder").error(), Error::InvalidState);
+  }
 }
 
 TEST(AsrRunnerTest, FeaturesAreConvertedToTheEncodersDtype) {

@@ -18,14 +18,17 @@ Error check_inputs_are_read_only(Module& module, const std::string& method) {
   return Error::Ok;
 }
 
+BorrowedInputs::~BorrowedInputs() {
+  for (size_t i = 0; i < count_ && module_.is_method_loaded(method_); ++i) {
+    // Fails for inputs that the method lacks, which the execution has refused.
+    (void)module_.set_input(method_, EValue(), i);
+  }
+}
+
 Result<std::vector<EValue>> execute_once(Module& module, const std::string& method,
                                          const std::vector<EValue>& inputs) {
-  auto outputs = module.execute(method, inputs);
-  for (size_t i = 0; i < inputs.size() && module.is_method_loaded(method); ++i) {
-    // Fails for inputs that the method lacks, which the execution has refused.
-    (void)module.set_input(method, EValue(), i);
-  }
-  return outputs;
+  const BorrowedInputs borrowed(module, method, inputs.size());
+  return module.execute(method, inputs);
 }
 
 }  // namespace executorch::extension::llm
