@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from test.faults.whole_suite import Journal, Outcome, Row, Runner
+from test.faults.whole_suite import LIBRARY, Journal, Outcome, Row, Runner, main
 
 POINTS = 5
 
@@ -66,6 +66,31 @@ def test_a_line_that_an_interruption_cut_off_is_run_again(program: Path, tmp_pat
     assert examine_all(program, Journal(runner, path)) == earlier
     assert runner.runs == 2 + POINTS
     assert path.read_text() == whole
+
+
+def test_a_build_without_programs_or_points_is_an_error(
+    program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "build/test"
+    arguments = ["--build", str(tmp_path / "build"), "--journal", str(tmp_path / "journal")]
+    expected = [f"{LIBRARY} is not built", f"{folder} has no test programs", "has no test program: other_test"]
+    assert main(arguments) == 2
+    assert expected[0] in capsys.readouterr().err
+    folder.mkdir(parents=True)
+    (folder / LIBRARY).touch()
+    assert main(arguments) == 2
+    assert expected[1] in capsys.readouterr().err
+    program.rename(folder / program.name)
+    assert main([*arguments, "some_test", "other_test"]) == 2
+    assert expected[2] in capsys.readouterr().err
+    assert main(arguments) == 2
+    assert "no point was tried" in capsys.readouterr().err
+
+
+def test_tests_are_counted_until_the_time_is_over(program: Path, tmp_path: Path) -> None:
+    row = Row(program)
+    assert not list(row.cases(Journal(Counting(tmp_path), None), POINTS, random.Random(0), end=0))
+    assert (row.tests, row.uncounted) == (0, 1)
 
 
 def test_outcomes_of_a_program_that_was_built_again_do_not_count(program: Path, tmp_path: Path) -> None:

@@ -6,11 +6,12 @@
 Every test runs in a process of its own: once to count its points (open, fstat, pread, mmap, mlock, madvise,
 pthread_create), then once for each point, or for N points of it, in an order that the seed chooses over all programs.
 The test may pass, fail, or abort by its own check (the failed call is not recorded then); a sanitizer's report, another
-signal, or no end within TIMEOUT is a finding. After --seconds, no further point is tried. --journal keeps each outcome
-in FILE, and a later run with it goes on where an earlier one stopped; outcomes of programs that were built again do not
-count. Prints a row for each program with the points that it has and those that were tried, and ends with 1 after
-findings. A build with -DEXECUTORCH_SANITIZE=address,undefined also reports leaks. Without PROGRAM: all that the folder
-has. Faults of delegates, allocators, loaders and the heap: every_fault_test.cpp and test/memory."""
+signal, or no end within TIMEOUT is a finding. After --seconds, no further point is tried and no further test counted.
+--journal keeps each outcome in FILE, and a later run with it goes on where an earlier one stopped; outcomes of programs
+that were built again do not count. Prints a row for each program with the points that it has and those that were tried.
+Ends with 1 after findings, and with 2 if nothing was built or tried. A build with
+-DEXECUTORCH_SANITIZE=address,undefined also reports leaks. Without PROGRAM: all that the folder has. Faults of
+delegates, allocators, loaders and the heap: every_fault_test.cpp and test/memory."""
 
 from __future__ import annotations
 
@@ -33,6 +34,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT = 60
 """Seconds that a test may take while something fails; without faults, tests that take longer are left out."""
 ABORTED = -6
+LIBRARY = "libfaults_preloaded.so"
 SANITIZER_REPORTS = ("AddressSanitizer", "LeakSanitizer", "runtime error:")
 INJECTING = ("faults_test", "memory_test")
 """Programs that inject faults themselves."""
@@ -119,13 +121,19 @@ class Row:
 
     program: Path
     tests: int = 0
+    uncounted: int = 0
     points: int = 0
     ends: Counter[str] = field(default_factory=Counter)
     calls: Counter[str] = field(default_factory=Counter)
 
-    def cases(self, journal: Journal, most: int, choice: random.Random) -> Iterator[tuple[Row, str, int]]:
-        """Count the points of every test, and choose at most `most` of each."""
+    def cases(
+        self, journal: Journal, most: int, choice: random.Random, end: float = float("inf")
+    ) -> Iterator[tuple[Row, str, int]]:
+        """Count the points of every test until the time `end`, and choose at most `most` of each."""
         for test in tests_of(self.program):
+            if time.monotonic() > end:
+                self.uncounted += 1
+                continue
             unharmed = journal.outcome(self.program, test, NO_POINT)
             if unharmed.end != "passed":
                 print(f"{self.program.name}: {test} left out: {unharmed.end} without faults", flush=True)
@@ -149,11 +157,28 @@ class Row:
         return self.ends.total() - sum(self.ends[end] for end in ENDS_OF_TESTS)
 
     def __str__(self) -> str:
-        tried = f"{self.tests} tests, {self.ends.total()} of {self.points} points"
+        left = f" and {self.uncounted} that were not counted" if self.uncounted else ""
+        tried = f"{self.tests} tests{left}, {self.ends.total()} of {self.points} points"
         return f"{self.program.name}: {tried}; {dict(self.ends)}; {dict(self.calls)}"
 
 
-def main() -> int:
+def built_programs(folder: Path, names: list[str]) -> list[Path]:
+    """Return the test programs of these names, or all that inject no faults themselves.
+
+    Raises:
+        FileNotFoundError: A program is not built, or none, or the library that injects faults.
+    """
+    library = folder / LIBRARY
+    if not library.is_file():
+        raise FileNotFoundError(f"{library} is not built: EXECUTORCH_BUILD_TESTS=ON builds it")
+    chosen = names or sorted(path.name for path in folder.glob("*_test") if path.name not in INJECTING)
+    missing = [name for name in chosen if not os.access(folder / name, os.X_OK)]
+    if missing or not chosen:
+        raise FileNotFoundError(f"{folder} has no test program{': ' + ', '.join(missing) if missing else 's'}")
+    return [folder / name for name in chosen]
+
+
+def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=ROOT / "build/sanitized")
     parser.add_argument("--points", type=int, default=sys.maxsize)
@@ -161,15 +186,18 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--journal", type=Path)
     parser.add_argument("programs", nargs="*")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     folder = options.build / "test"
-    names = options.programs or sorted(path.name for path in folder.glob("*_test") if path.name not in INJECTING)
+    try:
+        rows = [Row(program) for program in built_programs(folder, options.programs)]
+    except FileNotFoundError as error:
+        print(error, file=sys.stderr)
+        return 2
     end = time.monotonic() + options.seconds
     choice = random.Random(options.seed)
-    rows = [Row(folder / name) for name in names]
     with tempfile.TemporaryDirectory() as scratch:
-        journal = Journal(Runner(folder / "libfaults_preloaded.so", Path(scratch)), options.journal)
-        cases = [case for row in rows for case in row.cases(journal, options.points, choice)]
+        journal = Journal(Runner(folder / LIBRARY, Path(scratch)), options.journal)
+        cases = [case for row in rows for case in row.cases(journal, options.points, choice, end)]
         choice.shuffle(cases)
         for row, test, point in cases:
             if time.monotonic() > end:
@@ -177,7 +205,12 @@ def main() -> int:
             row.examine(journal, test, point)
     for row in rows:
         print(row)
-    return 1 if any(row.findings for row in rows) else 0
+    if any(row.findings for row in rows):
+        return 1
+    if not any(row.ends for row in rows):
+        print("no point was tried", file=sys.stderr)
+        return 2
+    return 0
 
 
 if __name__ == "__main__":
