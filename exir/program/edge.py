@@ -19,6 +19,7 @@ from executorch.exir.decompose.recorded_values import refuse_recorded_values
 from executorch.exir.dialects.edge_rules import ATEN_CALLS, core_aten_rules
 from executorch.exir.dialects.verifier import verify
 from executorch.exir.error import ExportError, ExportErrorType
+from executorch.exir.passes.state.external_constants_pass import restore_delegate_files
 from executorch.exir.program.edge_manager import EdgeProgramManager
 from executorch.exir.program.merged_inputs import warn_of_merged_inputs
 from executorch.exir.program.pipeline import steps_to_edge
@@ -54,6 +55,7 @@ def edge_program(
     preserve: operators not to decompose, in addition to the configuration's. states: names of parameters and buffers
     that other methods update.
     """
+    exported = program.graph_module
     kept = [*config.preserve_ops, *preserve]
     allowed = [*config._core_aten_ops_exception_list, *kept]
     refuse_recorded_values(program)
@@ -63,6 +65,7 @@ def edge_program(
         verify(program.graph_module, [ATEN_CALLS], "ATen verifier")
     warn_of_training(program)
     edge = decompose(program, kept, config.unroll_recurrent)
+    restore_delegate_files(edge, exported)
     edge._verifiers = [WellFormed]
     name_branch_modules(edge)  # messages of all later steps name modules
     for position, step in enumerate(steps_to_edge(config)):

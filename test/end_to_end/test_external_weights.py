@@ -6,6 +6,8 @@ import contextlib
 import functools
 import subprocess
 import sys
+from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 
 import hypothesis
@@ -132,6 +134,45 @@ def test_values_computed_from_external_weights_of_delegates_are_computed_at_run_
     buffers, _ = deserialize_flat_tensor(program.data_files["gates"])
     assert list(map(len, buffers)) == [3 * 4]
     torch.testing.assert_close(run(program, program.data_files["gates"]), model(*X))
+
+
+def _quantized() -> torch.nn.Module:
+    from torchao.quantization import Int8DynamicActivationIntxWeightConfig, quantize_
+
+    model = Model()
+    model.a = torch.nn.Linear(3, 32)
+    model.b = torch.nn.Linear(32, 2)
+    config = Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int8)
+    quantize_(model.eval(), config, filter_fn=lambda _, name: name == "b")
+    return model
+
+
+def _sequential() -> torch.nn.Module:
+    torch.manual_seed(0)
+    return torch.nn.Sequential(OrderedDict([("0", torch.nn.Linear(3, 5)), ("Last", torch.nn.Linear(5, 2))])).eval()
+
+
+@needs_xnnpack
+@pytest.mark.parametrize(
+    ("make", "sizes"),
+    [
+        pytest.param(_quantized, {3 * 32 * 4, 32 * 4, 32 * 2, 2 * 4}, id="tensor subclass"),
+        pytest.param(_sequential, {3 * 5 * 4, 5 * 4, 5 * 2 * 4, 2 * 4}, id="digits and capitals"),
+    ],
+)
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
+def test_weights_that_torch_names_anew_go_to_the_named_file(
+    make: Callable[[], torch.nn.Module], sizes: set[int], strict: bool
+) -> None:
+    model = make()
+    tagged = torch.export.export(model, X).module()
+    delegate_external_constants_pass_unlifted(tagged, lambda node: "weights")
+    exported = torch.export.export(tagged, X, strict=strict)
+    program = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).to_executorch()
+    buffers, _ = deserialize_flat_tensor(program.data_files["weights"])
+    assert sizes <= set(map(len, buffers))
+    torch.testing.assert_close(run(program, program.data_files["weights"]), model(*X), atol=0.05, rtol=0.01)
 
 
 def test_methods_share_weights_and_different_values_of_one_weight_are_refused() -> None:

@@ -20,8 +20,12 @@ FileOf = Callable[[fx.Node], str | None]
 _WEIGHTS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 # Names that torch.export and `add_constant` give to tensors written in the code. A tensor attribute keeps its own name.
 _LIFTED = re.compile(r"_?lifted_tensor_\w+")
-# torch.export preserves `node.meta["custom"]` when a module is exported again.
-_CUSTOM, _DELEGATE_TAG = "custom", "delegate_constant_tag"
+# torch.export preserves `node.meta["custom"]` when a module is exported again, except for weights that it names anew:
+# those of a submodule whose name starts with a digit or has capitals, and the parts of a tensor subclass. It preserves
+# the custom metadata of the whole graph too, which has the files by the names of weights.
+_CUSTOM, _DELEGATE_TAG, _DELEGATE_FILES = "custom", "delegate_constant_tag", "delegate_constant_files"
+# Names of the parts of `weight`, a parameter of a tensor subclass: `parametrizations.weight.original0`, ….
+_PART = re.compile(r"(?P<module>(?:.*\.)?)parametrizations\.(?P<name>[^.]+)\.original\d+")
 
 
 def tag_external_constants(program: ExportedProgram, file_of: FileOf | None = None) -> None:
@@ -52,12 +56,31 @@ def delegate_external_constants_pass_unlifted(module: torch.nn.Module, gen_tag_f
     gen_tag_fn: maps a weight's `get_attr` node to a file name without ending, or to None for the program file.
     """
     tagged = False
-    for submodule in module.modules():
+    files: dict[str, str] = {}
+    for path, submodule in module.named_modules():
         if isinstance(submodule, fx.GraphModule) and gen_tag_fn is not None:
             for node in submodule.graph.find_nodes(op="get_attr"):
-                node.meta.setdefault(_CUSTOM, {})[_DELEGATE_TAG] = gen_tag_fn(node)
+                file = gen_tag_fn(node)
+                node.meta.setdefault(_CUSTOM, {})[_DELEGATE_TAG] = file
+                if file is not None:
+                    files[f"{path}.{node.target}".lstrip(".")] = file
                 tagged = True
+    if tagged and isinstance(module, fx.GraphModule):
+        module.meta.setdefault(_CUSTOM, {})[_DELEGATE_FILES] = files
     return PassResult(module, tagged)
+
+
+def restore_delegate_files(program: ExportedProgram, graph_module: fx.GraphModule) -> None:
+    """Tag the weights that lost their tags when torch named them anew, in place.
+
+    graph_module: that of the exported program of which `program` was made.
+    """
+    files: dict[str, str] = (graph_module.meta.get(_CUSTOM) or {}).get(_DELEGATE_FILES) or {}
+    for node, target, _ in _weights(program) if files else []:
+        part = _PART.fullmatch(target)
+        file = files.get(target) or (files.get(part["module"] + part["name"]) if part else None)
+        if file is not None and delegate_file(node) is None:
+            node.meta[_CUSTOM] = {**(node.meta.get(_CUSTOM) or {}), _DELEGATE_TAG: file}
 
 
 def delegate_file(node: fx.Node) -> str | None:
