@@ -12,6 +12,9 @@
 # that folder as `executorch`. The generator requires Python 3.10 or newer with PyYAML.
 
 include(CheckCXXSourceCompiles)
+if(POLICY CMP0174)  # an empty value, such as INCLUDE_ALL_OPS "${unset}", is one without a developer warning
+  cmake_policy(SET CMP0174 NEW)
+endif()
 
 # executorch_use_python_executable(): sets Python3_EXECUTABLE, unless it is set, from the documented PYTHON_EXECUTABLE.
 macro(executorch_use_python_executable)

@@ -31,6 +31,13 @@ custom_sdpa = shapes.custom_sdpa
 """The shape function of `llama::custom_sdpa`."""
 
 
+def _check_positions(start_pos: int, count: int, capacity: int) -> None:
+    if start_pos < 0 or start_pos + count > capacity:
+        raise shapes.OperandError(
+            f"start_pos: {start_pos} and {count} positions do not fit a cache of {capacity} positions"
+        )
+
+
 def _attend(
     query: torch.Tensor,
     key: torch.Tensor,
@@ -47,12 +54,11 @@ def _attend(
         batch, dtype = query.shape[0], query.dtype
         query, key, value = (part[:batch].transpose(1, 2).to(dtype) for part in (query, key, value))
     count, capacity = query.shape[2], key.shape[2]
-    if start_pos < 0 or start_pos + count > capacity:
-        raise ValueError(f"start_pos: {start_pos} and {count} positions do not fit a cache of {capacity} positions")
+    _check_positions(start_pos, count, capacity)
     if attn_mask is not None and is_causal:
-        raise ValueError("attn_mask and is_causal exclude each other")
+        raise shapes.OperandError("attn_mask and is_causal exclude each other")
     if attn_mask is not None and tuple(attn_mask.shape) != (count, capacity):
-        raise ValueError(f"attn_mask: expected {[count, capacity]}, found {list(attn_mask.shape)}")
+        raise shapes.OperandError(f"attn_mask: expected {[count, capacity]}, found {list(attn_mask.shape)}")
     if attn_mask is None:
         key, value = key[:, :, : start_pos + count], value[:, :, : start_pos + count]
     if is_causal:
@@ -80,8 +86,7 @@ def _custom_sdpa(
 def _write(value: torch.Tensor, cache: torch.Tensor, start_pos: int) -> None:
     shapes.check_reduced("cache", cache, "value", value)
     count, capacity = value.shape[1], cache.shape[1]
-    if start_pos < 0 or start_pos + count > capacity:
-        raise ValueError(f"start_pos: {start_pos} and {count} positions do not fit a cache of {capacity} positions")
+    _check_positions(start_pos, count, capacity)
     cache[: value.shape[0], start_pos : start_pos + count] = value
 
 
@@ -95,9 +100,9 @@ def _update_cache_with_indices(
 ) -> torch.Tensor:
     shapes.check_reduced("cache", cache, "value", value)
     if indices.shape != value.shape[:2]:
-        raise ValueError(f"indices: expected {list(value.shape[:2])}, found {list(indices.shape)}")
+        raise shapes.OperandError(f"indices: expected {list(value.shape[:2])}, found {list(indices.shape)}")
     if bool(((indices < -1) | (indices >= cache.shape[1])).any()):
-        raise ValueError(f"indices: expected -1 or positions below {cache.shape[1]}")
+        raise shapes.OperandError(f"indices: expected -1 or positions below {cache.shape[1]}")
     for batch, places in enumerate(indices):
         taken = places >= 0
         # One position at a time, so that the last of equal positions wins.
@@ -117,7 +122,7 @@ def _sdpa_with_kv_cache(
     *rest: Any,
 ) -> torch.Tensor:
     if seq_len != query.shape[1]:
-        raise ValueError(f"seq_len: expected the {query.shape[1]} positions of query, found {seq_len}")
+        raise shapes.OperandError(f"seq_len: expected the {query.shape[1]} positions of query, found {seq_len}")
     _write(key, key_cache, start_pos)
     _write(value, value_cache, start_pos)
     return _custom_sdpa(query, key_cache, value_cache, start_pos, *rest)
@@ -129,7 +134,7 @@ def _dequantized(
     if data.dtype is not torch.int8:
         return data
     if zero_points is None or scales is None:
-        raise ValueError(f"{name}: int8 needs scales and zero points")
+        raise shapes.OperandError(f"{name}: int8 needs scales and zero points")
     return (data.float() - zero_points.float()) * scales
 
 
@@ -161,7 +166,7 @@ def _custom_quantized_sdpa(
 def _fast_hadamard_transform(mat: torch.Tensor) -> torch.Tensor:
     length = mat.shape[-1] if mat.dim() else 0
     if length == 0 or length & (length - 1):
-        raise ValueError(f"mat: expected rows whose length is a power of two, found {list(mat.shape)}")
+        raise shapes.OperandError(f"mat: expected rows whose length is a power of two, found {list(mat.shape)}")
     rows = mat.reshape(-1, length).float()
     half = 1
     while half < length:

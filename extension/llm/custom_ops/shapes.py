@@ -11,9 +11,13 @@ _REDUCED = (torch.bfloat16, torch.float16)
 _FLOATS = (torch.float32, *_REDUCED)
 
 
+class OperandError(ValueError, RuntimeError):
+    """An operand that does not fit. PyTorch's own operators raise RuntimeError."""
+
+
 def _check(condition: bool, message: str) -> None:
     if not condition:
-        raise ValueError(message)
+        raise OperandError(message)
 
 
 def _check_attention(
@@ -28,14 +32,14 @@ def _check_attention(
 
 
 def check_reduced(name: str, found: torch.Tensor, of: str, given: torch.Tensor) -> None:
-    """Raise ValueError unless `found` has the dtype of `given`, or 16 bits where `given` is float32."""
+    """Raise OperandError unless `found` has the dtype of `given`, or 16 bits where `given` is float32."""
     fits = found.dtype == given.dtype or (given.dtype is torch.float32 and found.dtype in _REDUCED)
     others = ", float16 or bfloat16" if given.dtype is torch.float32 else ""
     _check(fits, f"{name}: expected {given.dtype}, as {of}{others}, found {found.dtype}")
 
 
 def check_floats(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> None:
-    """Raise ValueError unless the operands of attention have dtypes that fit each other."""
+    """Raise OperandError unless the operands of attention have dtypes that fit each other."""
     _check(query.dtype in _FLOATS, f"query: expected float32, float16 or bfloat16, found {query.dtype}")
     check_reduced("key", key, "query", query)
     _check(value.dtype == key.dtype, f"value: expected {key.dtype}, as key, found {value.dtype}")
@@ -51,7 +55,7 @@ def custom_sdpa(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> torch.Tensor:
-    """Return the shape of `llama::custom_sdpa`, after checking ranks and dtypes. Raises ValueError.
+    """Return the shape of `llama::custom_sdpa`, after checking ranks and dtypes. Raises OperandError.
 
     Keys and values have the dtype of the query, or float16 or bfloat16 for a query of float32.
     """
@@ -73,7 +77,7 @@ def sdpa_with_kv_cache(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> torch.Tensor:
-    """Return the shape of `llama::sdpa_with_kv_cache`, after checking ranks and dtypes. Raises ValueError."""
+    """Return the shape of `llama::sdpa_with_kv_cache`, after checking ranks and dtypes. Raises OperandError."""
     _check_attention(query, key, value, attn_mask)
     _check_attention(query, key_cache, value_cache, None)
     check_floats(query, key_cache, value_cache)
@@ -91,7 +95,7 @@ def custom_quantized_sdpa(
     *rest: Any,
     **named: Any,
 ) -> torch.Tensor:
-    """Return the shape of `llama::custom_quantized_sdpa`, float32, after checking ranks. Raises ValueError."""
+    """Return the shape of `llama::custom_quantized_sdpa`, float32, after checking ranks. Raises OperandError."""
     _check_attention(query, key, value, attn_mask)
     return query.new_empty(query.shape, dtype=torch.float32)
 
@@ -106,7 +110,7 @@ def _check_cache(value: torch.Tensor, cache: torch.Tensor) -> None:
 
 
 def update_cache(value: torch.Tensor, cache: torch.Tensor, start_pos: int) -> torch.Tensor:
-    """Return the result of `llama::update_cache`: one element. Raises ValueError."""
+    """Return the result of `llama::update_cache`: one element. Raises OperandError."""
     _check_cache(value, cache)
     return value.new_empty(1)
 
@@ -114,7 +118,7 @@ def update_cache(value: torch.Tensor, cache: torch.Tensor, start_pos: int) -> to
 def update_cache_with_indices(
     value: torch.Tensor, cache: torch.Tensor, start_pos: int, indices: torch.Tensor
 ) -> torch.Tensor:
-    """Return the result of `llama::update_cache_with_indices`: one element. Raises ValueError."""
+    """Return the result of `llama::update_cache_with_indices`: one element. Raises OperandError."""
     _check_cache(value, cache)
     _check(indices.dim() == 2, f"indices: expected 2 dimensions, found {indices.dim()}")
     return value.new_empty(1)
@@ -133,7 +137,7 @@ def gated_delta_rule(
     beta: torch.Tensor,
     initial_state: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the shapes of `llama::gated_delta_rule`, after checking dtypes and sizes. Raises ValueError."""
+    """Return the shapes of `llama::gated_delta_rule`, after checking dtypes and sizes. Raises OperandError."""
     ranks = {"query": (4,), "key": (4,), "value": (4,), "decay": (3, 4), "beta": (3,), "initial_state": (4,)}
     tensors = (query, key, value, decay, beta, initial_state)
     for (name, allowed), tensor in zip(ranks.items(), tensors, strict=True):
@@ -154,7 +158,7 @@ def gated_delta_rule(
 
 
 def channelwise_gated_delta_rule(*operands: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the shapes of `llama::channelwise_gated_delta_rule`, as gated_delta_rule. Raises ValueError."""
+    """Return the shapes of `llama::channelwise_gated_delta_rule`, as gated_delta_rule. Raises OperandError."""
     decay = operands[3]
     _check(decay.dim() == 4, f"decay: expected 4 dimensions, found {decay.dim()}")
     return gated_delta_rule(*operands)
