@@ -46,11 +46,42 @@ class GGUFType(IntEnum):
     F32 = 0
     F16 = 1
     Q4_0 = 2
+    Q4_1 = 3
+    Q5_0 = 6
+    Q5_1 = 7
     Q8_0 = 8
+    Q2_K = 10
+    Q3_K = 11
     Q4_K = 12
     Q5_K = 13
     Q6_K = 14
+    IQ4_NL = 20
+    IQ4_XS = 23
     BF16 = 30
+    MXFP4 = 39
+
+
+# Types of the format that are refused by name.
+_OTHER_TYPES = {
+    9: "Q8_1",
+    15: "Q8_K",
+    16: "IQ2_XXS",
+    17: "IQ2_XS",
+    18: "IQ3_XXS",
+    19: "IQ1_S",
+    21: "IQ3_S",
+    22: "IQ2_S",
+    24: "I8",
+    25: "I16",
+    26: "I32",
+    27: "I64",
+    28: "F64",
+    29: "IQ1_M",
+    34: "TQ1_0",
+    35: "TQ2_0",
+    40: "NVFP4",
+    41: "Q1_0",
+}
 
 
 @dataclass(frozen=True)
@@ -212,7 +243,8 @@ def _tensor(path: Path, header: _Header, data: NDArray[numpy.uint8], start: int,
 
     if header.type not in {kind.value for kind in GGUFType}:
         supported = ", ".join(kind.name for kind in GGUFType)
-        raise error(f"expected one of the types {supported}, found type {header.type}")
+        found = _OTHER_TYPES.get(header.type, f"type {header.type}")
+        raise error(f"expected one of the types {supported}, found {found}")
     kind = GGUFType(header.type)
     block = BLOCKS[kind.name]
     columns = header.shape[-1] if header.shape else 1

@@ -62,16 +62,93 @@ def _q8_0(rows: Bytes) -> Floats:
     return _half(rows[:, :2]) * rows[:, 2:].view(numpy.int8).astype(numpy.float32)
 
 
+def _low_then_high(packed: Bytes) -> Bytes:
+    """The low halves of all bytes of a row, then their high halves."""
+    return numpy.concatenate((packed & 15, packed >> 4), axis=1)
+
+
 def _nibbles_around_zero(rows: Bytes) -> NDArray[numpy.int8]:
-    packed = rows[:, 2:]
-    nibbles = numpy.concatenate((packed & 15, packed >> 4), axis=1).astype(numpy.int8)
-    values: NDArray[numpy.int8] = nibbles - numpy.int8(8)
+    values: NDArray[numpy.int8] = _low_then_high(rows[:, 2:]).astype(numpy.int8) - numpy.int8(8)
     return values
 
 
 def _q4_0(rows: Bytes) -> Floats:
     values: Floats = _half(rows[:, :2]) * _nibbles_around_zero(rows).astype(numpy.float32)
     return values
+
+
+def _five_bits(packed: Bytes) -> Floats:
+    """32 values of 5 bits: their fifth bits in 4 bytes, then their low halves."""
+    fifth = numpy.unpackbits(packed[:, :4], axis=1, bitorder="little")
+    values: Floats = (_low_then_high(packed[:, 4:]) | fifth << 4).astype(numpy.float32)
+    return values
+
+
+def _q4_1(rows: Bytes) -> Floats:
+    return _half(rows[:, :2]) * _low_then_high(rows[:, 4:]).astype(numpy.float32) + _half(rows[:, 2:4])
+
+
+def _q5_0(rows: Bytes) -> Floats:
+    return _half(rows[:, :2]) * (_five_bits(rows[:, 2:]) - numpy.float32(16))
+
+
+def _q5_1(rows: Bytes) -> Floats:
+    return _half(rows[:, :2]) * _five_bits(rows[:, 4:]) + _half(rows[:, 2:4])
+
+
+# The 16 values of nibbles in IQ4_NL and IQ4_XS, and twice those of MXFP4: the numbers of a float with 4 bits.
+_NONLINEAR = numpy.array([-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113], numpy.float32)
+_DOUBLED_FP4 = numpy.array([0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12], numpy.float32)
+
+
+def _iq4_nl(rows: Bytes) -> Floats:
+    values: Floats = _half(rows[:, :2]) * _NONLINEAR[_low_then_high(rows[:, 2:])]
+    return values
+
+
+def _iq4_xs(rows: Bytes) -> Floats:
+    upper = _crumbs(rows[:, 2:4]).swapaxes(1, 2).reshape(-1, 8)
+    lower = numpy.stack((rows[:, 4:8] & 15, rows[:, 4:8] >> 4), axis=2).reshape(-1, 8)
+    scale = _half(rows[:, :2]) * ((lower | upper << 4).astype(numpy.float32) - numpy.float32(32))
+    nibbles = _low_then_high(rows[:, 8:].reshape(-1, 16)).reshape(-1, 8, 32)
+    values: Floats = scale[:, :, None] * _NONLINEAR[nibbles]
+    return values.reshape(-1, 256)
+
+
+def _mxfp4(rows: Bytes) -> Floats:
+    half_scale = numpy.ldexp(numpy.float32(1), rows[:, :1].astype(numpy.int32) - 128)
+    values: Floats = half_scale * _DOUBLED_FP4[_low_then_high(rows[:, 1:])]
+    return values
+
+
+def _crumbs(packed: Bytes) -> Bytes:
+    """The four values of 2 bits in each byte, (blocks, 4, bytes), those of the lowest bits first."""
+    shifts = numpy.array([0, 2, 4, 6], dtype=numpy.uint8)[None, :, None]
+    crumbs: Bytes = (packed[:, None] >> shifts & 3).astype(numpy.uint8)
+    return crumbs
+
+
+def _crumbs_of_halves(packed: Bytes) -> Bytes:
+    """64 bytes as 16 groups of 16 values of 2 bits: the lowest bits of 32 bytes, their next ones, …"""
+    return _crumbs(packed.reshape(-1, 32)).reshape(-1, 16, 16)
+
+
+def _q2_k(rows: Bytes) -> Floats:
+    scale = _half(rows[:, 80:82]) * (rows[:, :16] & 15).astype(numpy.float32)
+    minimum = _half(rows[:, 82:]) * (rows[:, :16] >> 4).astype(numpy.float32)
+    values = _crumbs_of_halves(rows[:, 16:80]).astype(numpy.float32)
+    result: Floats = scale[:, :, None] * values - minimum[:, :, None]
+    return result.reshape(-1, 256)
+
+
+def _q3_k(rows: Bytes) -> Floats:
+    # An unset third bit subtracts 4 from the value. Bit i of byte j belongs to value j of group i of 32 values.
+    third = numpy.unpackbits(rows[:, None, :32], axis=1, bitorder="little").reshape(-1, 16, 16)
+    values = (_crumbs_of_halves(rows[:, 32:96]) | third << 2).astype(numpy.float32) - numpy.float32(4)
+    integers = _low_then_high(rows[:, 96:104]) | _crumbs(rows[:, 104:108]).reshape(-1, 16) << 4
+    scale = _half(rows[:, 108:]) * (integers.astype(numpy.float32) - numpy.float32(32))
+    result: Floats = scale[:, :, None] * values
+    return result.reshape(-1, 256)
 
 
 def _scales_and_minima(packed: Bytes) -> tuple[Floats, Floats]:
@@ -114,8 +191,7 @@ def _q6_k(rows: Bytes) -> Floats:
     # Two halves of 128 values, each of four groups: low 4 bits of 64 bytes, high ones, and 2 bits of 32 bytes.
     low = rows[:, :128].reshape(-1, 2, 1, 64)
     low = numpy.concatenate((low & 15, low >> 4), axis=2).reshape(-1, 2, 4, 32)
-    shifts = numpy.array([0, 2, 4, 6], dtype=numpy.uint8)[None, None, :, None]
-    high = rows[:, 128:192].reshape(-1, 2, 1, 32) >> shifts & 3
+    high = _crumbs(rows[:, 128:192].reshape(-1, 32)).reshape(-1, 2, 4, 32)
     values = (low | high << 4).astype(numpy.float32) - numpy.float32(32)
     scales = _half(rows[:, 208:]) * rows[:, 192:208].view(numpy.int8).astype(numpy.float32)
     result: Floats = scales[:, :, None] * values.reshape(-1, 16, 16)
@@ -128,9 +204,17 @@ BLOCKS = {
     "BF16": Block(1, 2, _bf16),
     "Q8_0": Block(32, 34, _q8_0),
     "Q4_0": Block(32, 18, _q4_0),
+    "Q4_1": Block(32, 20, _q4_1),
+    "Q5_0": Block(32, 22, _q5_0),
+    "Q5_1": Block(32, 24, _q5_1),
+    "Q2_K": Block(256, 84, _q2_k),
+    "Q3_K": Block(256, 110, _q3_k),
     "Q4_K": Block(256, 144, _q4_k),
     "Q5_K": Block(256, 176, _q5_k),
     "Q6_K": Block(256, 210, _q6_k),
+    "IQ4_NL": Block(32, 18, _iq4_nl),
+    "IQ4_XS": Block(256, 136, _iq4_xs),
+    "MXFP4": Block(32, 17, _mxfp4),
 }
 
 # Bits of the integers in kinds that are integers times a scale for each block.

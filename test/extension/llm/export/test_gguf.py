@@ -125,7 +125,7 @@ def built(path, *options):
     return build_model(read_config([f"base.checkpoint={path}", "debug.generate_full_logits=True", *OPTIONS, *options]))
 
 
-@pytest.mark.parametrize("kind", [None, "Q8_0", "Q4_0", "F16", "BF16"])
+@pytest.mark.parametrize("kind", [None, "Q8_0", "Q4_0", "Q5_1", "F16", "BF16"])
 def test_decoders_in_gguf_files_give_the_logits_of_transformers(model, kind, tmp_path):
     name, reference = model
     path = tmp_path / "model.gguf"
@@ -244,7 +244,7 @@ def tensor(name=b"t", shape=(32,), kind=0, offset=0):
         header(tensor(shape=(1,) * 5), 1) + bytes(200),
         header(tensor(shape=(2**40, 2**40)), 1) + bytes(200),
         header(tensor(shape=(0, 2**63)), 1) + bytes(200),
-        header(tensor(kind=3), 1) + bytes(200),
+        header(tensor(kind=4), 1) + bytes(200),
         header(tensor(shape=(16,), kind=2), 1) + bytes(200),
         header(tensor(offset=1), 1) + bytes(400),
         header(tensor(offset=2**63), 1) + bytes(400),
@@ -257,6 +257,17 @@ def test_broken_files_are_refused(content, tmp_path):
     path.write_bytes(content)
     with pytest.raises(GGUFError, match=r"model\.gguf"):
         read_gguf(path)
+
+
+@pytest.mark.parametrize("kind", gguf.GGMLQuantizationType)
+def test_each_type_of_the_package_is_read_or_refused_by_its_name(kind, tmp_path):
+    path = tmp_path / "model.gguf"
+    path.write_bytes(header(tensor(shape=(256,), kind=kind), 1) + bytes(1100))
+    if kind.name in BLOCKS:
+        assert read_gguf(path).tensors["t"].dequantize().shape == (256,)
+    else:
+        with pytest.raises(GGUFError, match=rf"tensor 't': expected one of the types .*, found {kind.name}$"):
+            read_gguf(path)
 
 
 def pair(key, kind, value):
