@@ -85,11 +85,13 @@ def _five_bits(packed: Bytes) -> Floats:
 
 
 def _q4_1(rows: Bytes) -> Floats:
-    return _half(rows[:, :2]) * _low_then_high(rows[:, 4:]).astype(numpy.float32) + _half(rows[:, 2:4])
+    values: Floats = _half(rows[:, :2]) * _low_then_high(rows[:, 4:]).astype(numpy.float32) + _half(rows[:, 2:4])
+    return values
 
 
 def _q5_0(rows: Bytes) -> Floats:
-    return _half(rows[:, :2]) * (_five_bits(rows[:, 2:]) - numpy.float32(16))
+    values: Floats = _half(rows[:, :2]) * (_five_bits(rows[:, 2:]) - numpy.float32(16))
+    return values
 
 
 def _q5_1(rows: Bytes) -> Floats:
