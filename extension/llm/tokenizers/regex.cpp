@@ -58,48 +58,97 @@ constexpr uint32_t kJit = PCRE2_JIT_COMPLETE;
 constexpr uint32_t kJit = PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD;
 #endif
 
+/// Divides a pattern into parts: an escape, the beginning of a class, a class such as [:alpha:] in
+/// a class, or one byte.
+class PatternParts {
+ public:
+  explicit PatternParts(std::string_view pattern) : rest_(pattern) {}
+
+  bool at_end() const { return rest_.empty(); }
+  /// The last part lies in a class or ends it.
+  bool is_in_class() const { return is_in_class_; }
+
+  std::string_view next() {
+    if (ends_class_) is_in_class_ = ends_class_ = false;
+    size_t length = 1;
+    if (rest_[0] == '\\') {
+      length = 2;
+    } else if (is_in_class_ && rest_.substr(0, 2) == "[:") {
+      length = std::min(rest_.find(":]", 2), rest_.size() - 2) + 2;
+    } else if (is_in_class_) {
+      ends_class_ = rest_[0] == ']';
+    } else if (rest_[0] == '[') {
+      is_in_class_ = true;
+      if (rest_.substr(1, 1) == "^") ++length;
+      if (rest_.substr(length, 1) == "]") ++length;  // it does not end the class
+    } else if (rest_.substr(0, 2) == "(*") {
+      length = 2;
+    }
+    const std::string_view part = rest_.substr(0, length);
+    rest_.remove_prefix(part.size());
+    return part;
+  }
+
+ private:
+  std::string_view rest_;
+  bool is_in_class_ = false, ends_class_ = false;
+};
+
 /// Returns the part of a pattern that depends on where a search begins: \G, or a verb such as
 /// (*SKIP). Null for other patterns. Searches here are divided into windows, so such a pattern
 /// would match elsewhere.
 const char* search_dependence(const std::string& pattern) {
-  bool is_in_class = false;
-  for (size_t i = 0; i < pattern.size(); ++i) {
-    const char next = i + 1 < pattern.size() ? pattern[i + 1] : '\0';
-    if (pattern[i] == '\\') {
-      if (next == 'G') return "\\G";
-      ++i;
-    } else if (is_in_class && pattern[i] == '[' && next == ':') {
-      i = std::min(pattern.find(":]", i + 2), pattern.size() - 2) + 1;  // a class such as [:alpha:]
-    } else if (is_in_class) {
-      is_in_class = pattern[i] != ']';
-    } else if (pattern[i] == '[') {
-      is_in_class = true;
-      if (next == '^') ++i;
-      if (i + 1 < pattern.size() && pattern[i + 1] == ']') ++i;  // it does not end the class
-    } else if (pattern[i] == '(' && next == '*') {
-      return "(*…)";
-    }
+  for (PatternParts parts(pattern); !parts.at_end();) {
+    const std::string_view part = parts.next();
+    if (part == "\\G") return "\\G";
+    if (part == "(*") return "(*…)";
   }
   return nullptr;
 }
 
-/// White space as Unicode and Oniguruma have it; PCRE2's own class has one character more.
-std::string with_unicode_spaces(const std::string& pattern) {
+// Word characters of Oniguruma: those of Unicode and, outside of classes, the numbers of Latin-1.
+// PCRE2's \w lacks marks and connecting punctuation and has all numbers. No class of PCRE2 holds
+// the alphabetic symbols (such as U+24B6), which [^\W] therefore lacks.
+#define WORD_PROPERTIES "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}"
+#define OTHER_PROPERTIES "\\p{C}\\p{Z}\\p{S}\\p{No}\\p{Pd}\\p{Ps}\\p{Pe}\\p{Pi}\\p{Pf}\\p{Po}"
+#define WORD_AND_LATIN WORD_PROPERTIES "\\xB2\\xB3\\xB9\\xBC-\\xBE]"
+#define WORD "[" WORD_AND_LATIN
+
+/// The pattern for PCRE2 of an escape such as \w in a pattern of Oniguruma; null if it is the same.
+const char* translated_escape(char escape, bool is_in_class) {
+  switch (escape) {
+    // PCRE2's own white space has one character more.
+    case 's':
+      return "\\p{White_Space}";
+    case 'S':
+      return "\\P{White_Space}";
+    case 'w':
+      return is_in_class ? WORD_PROPERTIES : WORD;
+    case 'W':
+      return is_in_class ? OTHER_PROPERTIES : "[^" WORD_AND_LATIN;
+    case 'b':  // a backspace in a class
+      return is_in_class ? nullptr : "(?:(?<=" WORD ")(?!" WORD ")|(?<!" WORD ")(?=" WORD "))";
+    case 'B':
+      return is_in_class ? nullptr : "(?:(?<=" WORD ")(?=" WORD ")|(?<!" WORD ")(?!" WORD "))";
+    default:
+      return nullptr;
+  }
+}
+
+/// A pattern of Oniguruma for PCRE2.
+std::string translated(const std::string& pattern) {
   std::string result;
-  for (size_t i = 0; i < pattern.size(); ++i) {
-    if (pattern[i] != '\\' || i + 1 == pattern.size()) {
-      result += pattern[i];
-      continue;
+  for (PatternParts parts(pattern); !parts.at_end();) {
+    const std::string_view part = parts.next();
+    const char* other = nullptr;
+    if (part == "[:space:]") {
+      other = translated_escape('s', true);
+    } else if (part == "[:word:]") {
+      other = translated_escape('w', true);
+    } else if (part.size() == 2 && part[0] == '\\') {
+      other = translated_escape(part[1], parts.is_in_class());
     }
-    const char next = pattern[++i];
-    if (next == 's') {
-      result += "\\p{White_Space}";
-    } else if (next == 'S') {
-      result += "\\P{White_Space}";
-    } else {
-      result += '\\';
-      result += next;
-    }
+    result += other == nullptr ? part : other;
   }
   return result;
 }
@@ -208,7 +257,7 @@ Result<Regex> Regex::compile(const std::string& given) {
     ET_LOG(Error, "tokenizer: '%s' has %s, which is not supported", given.c_str(), part);
     return Error::RegexFailure;
   }
-  const std::string pattern = with_unicode_spaces(given);
+  const std::string pattern = translated(given);
   int error = 0;
   PCRE2_SIZE place = 0;
   const auto code = std::make_shared<Code>();

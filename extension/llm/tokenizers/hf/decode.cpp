@@ -1,5 +1,6 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Decoders of tokenizer.json: from pieces to text.
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -136,6 +137,13 @@ Result<std::string> decode_piece(const HfModel& model, PieceInText decoded) {
     }
   }
   return piece;
+}
+
+bool is_byte(const HfModel& model, uint64_t token) {
+  const auto piece = model.pieces.find(token);
+  return piece != model.pieces.end() && byte_of_piece(piece->second) >= 0 &&
+         std::any_of(model.decoders.begin(), model.decoders.end(),
+                     [](const Decoder& step) { return step.kind == Decoder::Kind::ByteFallback; });
 }
 
 }  // namespace tokenizers::internal

@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <pytorch/tokenizers/hf_tokenizer.h>
 
+#include <algorithm>
 #include <utility>
 
 #include <executorch/extension/llm/tokenizers/ends.h>
@@ -55,12 +56,14 @@ size_t last_character(std::string_view text) {
 }
 
 /// Takes added tokens out of a text; the rest goes to `use(text, is_first)`. Errors of `use` end
-/// it.
+/// it. As in the package `tokenizers`, the white space that a token strips may hold further added
+/// tokens.
 template <typename Use>
 Error extract_added(const HfModel& model, const PieceIndex& index, const std::string& input,
                     bool is_first, std::vector<uint64_t>& tokens, Use&& use) {
   const std::string_view text = input;
   size_t from = 0;
+  size_t spaces_end = 0;  // of the last stripped white space
   for (size_t at = 0; at < text.size();) {
     const auto [length, place] = index.longest(text.substr(at));
     if (length == 0) {
@@ -77,23 +80,27 @@ Error extract_added(const HfModel& model, const PieceIndex& index, const std::st
           is_word_character(behind.substr(0, internal::character_length(behind)));
       if (inside) continue;
     }
+    if (token.lstrip) first = std::max(first, from);
     while (token.lstrip && first > from) {
       const size_t before = last_character(text.substr(0, first));
       if (!internal::is_white_space(internal::code_point(text.substr(before), first - before)))
         break;
       first = before;
     }
-    while (token.rstrip && last < text.size()) {
-      const size_t size = internal::character_length(text.substr(last));
-      if (!internal::is_white_space(internal::code_point(text.substr(last), size))) break;
-      last += size;
+    if (token.rstrip) {
+      last = std::max(last, spaces_end);
+      while (last < text.size()) {
+        const size_t size = internal::character_length(text.substr(last));
+        if (!internal::is_white_space(internal::code_point(text.substr(last), size))) break;
+        last += size;
+      }
+      spaces_end = last;
     }
     const Error error =
         first > from ? use(input.substr(from, first - from), is_first && from == 0) : Error::Ok;
     if (error != Error::Ok) return error;
-    tokens.push_back(token.id);
+    if (first < last) tokens.push_back(token.id);
     from = last;
-    at = last;
   }
   return from < text.size() ? use(input.substr(from), is_first && from == 0) : Error::Ok;
 }
@@ -119,6 +126,18 @@ void append_around(std::vector<uint64_t>& tokens, int8_t count, const std::vecto
       tokens.insert(tokens.end(), around.begin(), around.end());
     }
   }
+}
+
+/// Appends the bytes of consecutive byte tokens and clears them. Invalid UTF-8 becomes U+FFFD for
+/// each token.
+void append_characters(std::string& text, std::string& bytes, size_t& num_bytes) {
+  if (internal::is_utf8(bytes)) {
+    text += bytes;
+  } else {
+    for (size_t i = 0; i < num_bytes; ++i) text += "\xEF\xBF\xBD";
+  }
+  bytes.clear();
+  num_bytes = 0;
 }
 
 }  // namespace
@@ -170,15 +189,23 @@ Result<std::string> HFTokenizer::decode(uint64_t previous, uint64_t token,
 Result<std::string> HFTokenizer::decode_text(const std::vector<uint64_t>& tokens,
                                              bool skip_special_tokens) const {
   if (!initialized_) return Error::Uninitialized;
-  std::string text;
+  std::string text, bytes;
+  size_t num_bytes = 0;
   uint64_t previous = kTextStart;
   for (const uint64_t token : tokens) {
     if (skip_special_tokens && model_->special.count(token) != 0) continue;
     const auto piece = decode_behind(previous, token, previous == kTextStart);
     if (!piece.ok()) return piece.error();
-    text += *piece;
+    if (internal::is_byte(*model_, token)) {
+      bytes += *piece;
+      ++num_bytes;
+    } else {
+      append_characters(text, bytes, num_bytes);
+      text += *piece;
+    }
     previous = token;
   }
+  append_characters(text, bytes, num_bytes);
   return text;
 }
 

@@ -189,6 +189,8 @@ struct PieceInText {
   bool at_start;
 };
 Result<std::string> decode_piece(const HfModel& model, PieceInText decoded);
+/// The decoder makes a single byte of a token's piece, such as <0x0A>.
+bool is_byte(const HfModel& model, uint64_t token);
 
 /// White space as Unicode defines it.
 inline bool is_white_space(uint32_t point) {

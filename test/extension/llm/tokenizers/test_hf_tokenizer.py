@@ -7,7 +7,7 @@ import random
 import struct
 
 import pytest
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
 
 from executorch.extension.llm.runner import Tokenizer as Ours
 from executorch.runtime.errors import InvalidArgumentError
@@ -68,6 +68,71 @@ def test_texts_with_and_without_special_tokens_are_decoded_as_by_the_package(nam
         tokens = [rng.randrange(len(PIECES_OF_TEXTS)) for _ in range(rng.randint(0, 5))]
         for skips in (False, True):
             assert ours.decode(tokens, skips) == reference.decode(tokens, skip_special_tokens=skips), (tokens, skips)
+
+
+def test_each_token_of_an_invalid_utf8_sequence_becomes_a_replacement_character(tmp_path):
+    pieces = ["<unk>", "a", "▁b", *(f"<0x{byte:02X}>" for byte in (0x20, 0x41, 0x9F, 0xA9, 0xC3, 0xF0, 0xFF))]
+    reference = Tokenizer(models.WordLevel({piece: i for i, piece in enumerate(pieces)}, unk_token="<unk>"))
+    reference.decoder = SENTENCES
+    reference.save(str(tmp_path / "tokenizer.json"))
+    ours = Ours(str(tmp_path))
+    rng = random.Random(0)
+    for _ in range(2000):
+        tokens = [rng.randrange(1, len(pieces)) for _ in range(rng.randint(0, 6))]
+        assert ours.decode(tokens) == reference.decode(tokens), [pieces[token] for token in tokens]
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+def test_white_space_that_an_added_token_strips_may_hold_other_tokens(normalized, tmp_path):
+    letters = {letter: i for i, letter in enumerate("ab <>lrbo\n")}
+    reference = Tokenizer(models.BPE(letters, []))
+    sides = {"<l>": (True, False), "<r>": (False, True), "<b>": (True, True), "  ": (False, False), "\n": (True, True)}
+    for content, (left, right) in sides.items():
+        reference.add_tokens([AddedToken(content, lstrip=left, rstrip=right, normalized=normalized)])
+    reference.save(str(tmp_path / "tokenizer.json"))
+    ours = Ours(str(tmp_path))
+    rng = random.Random(1)
+    for _ in range(2000):
+        text = "".join(rng.choice([*sides, "a", "b", " ", "   "]) for _ in range(rng.randint(0, 9)))
+        assert list(ours.encode(text)) == reference.encode(text).ids, text
+
+
+def test_added_tokens_strip_white_space_in_linear_time(tmp_path):
+    reference = Tokenizer(models.BPE({"a": 0}, []))
+    reference.add_tokens([AddedToken(" ", rstrip=True)])
+    reference.save(str(tmp_path / "tokenizer.json"))
+    assert len(Ours(str(tmp_path)).encode(" " * 1_000_000)) == 1_000_000  # the squared length would take hours
+
+
+# Letters, numbers of all kinds, an alphabetic symbol, marks, connectors, a joiner and spaces.
+CLASSES = "aÉ①bⒶ\u0345d\u0301_‿²٣Ⅳ\u200d-+ \u180e\u2028ﬁ\u0903x"
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"\w+",
+        r"\W+",
+        r"[\w-]+",
+        r"[^\W\d_]+",
+        r"[^\w\s]+",
+        r"\s+",
+        r"\d+",
+        r"\bd|x\b",
+        r"a\B\w",
+        r"[[:space:]]+|[]a]|[[:word:]]",
+        r"\\w",
+    ],
+)
+def test_classes_of_characters_are_those_of_the_package(pattern, tmp_path):
+    # [^\W] lacks alphabetic symbols, as a comment in regex.cpp says.
+    text = CLASSES.replace("Ⓐ", "") if r"[^\W" in pattern else CLASSES
+    reference = Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
+    reference.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), "isolated")
+    words = {word for word, _ in reference.pre_tokenizer.pre_tokenize_str(text * 2)}
+    reference.model = models.WordLevel({word: i for i, word in enumerate(["[UNK]", *sorted(words)])}, "[UNK]")
+    reference.save(str(tmp_path / "tokenizer.json"))
+    assert list(Ours(str(tmp_path)).encode(text * 2)) == reference.encode(text * 2).ids
 
 
 LETTERS = {"[UNK]": 0, "a": 1, "b": 2, "##a": 3, "##b": 4}
