@@ -93,9 +93,14 @@ def _same_elements(operand: Node, node: Node) -> bool:
     return (
         shapes[0] == shapes[1]
         and left.dtype.itemsize == right.dtype.itemsize
-        and tuple(left.dim_order) == tuple(right.dim_order)
+        and _order(left) == _order(right)
         and left.nbytes() == right.nbytes()
     )
+
+
+def _order(spec: TensorSpec) -> list[int]:
+    """Return the dim order without dimensions of size 1, whose place in it moves no element."""
+    return [dim for dim in spec.dim_order if spec.shape[dim] != 1]
 
 
 def _read_alike(node: Node, base: TensorSpec) -> bool:

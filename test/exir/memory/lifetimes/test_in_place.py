@@ -42,18 +42,28 @@ def _arguments(name: str) -> list[Any]:
     return arguments
 
 
+_COUNT = _SIZES[0] * _SIZES[1]
+
+
 @pytest.mark.parametrize("name", sorted(WORKS_IN_PLACE & registered_kernels()))
-def test_a_kernel_gives_the_same_over_each_of_its_operands(name: str) -> None:
+@pytest.mark.parametrize("sizes, strides", [(_SIZES, (_SIZES[1], 1)), ((_COUNT, 1), (1, _COUNT))])
+def test_a_kernel_gives_the_same_over_each_of_its_operands(
+    name: str, sizes: tuple[int, int], strides: tuple[int, int]
+) -> None:
     torch.manual_seed(0)
-    arguments = _arguments(name)
-    out_tensor = torch.zeros(_SIZES, dtype=_result_dtype(name, arguments))
+    arguments = [
+        argument.reshape(sizes) if isinstance(argument, torch.Tensor) else argument for argument in _arguments(name)
+    ]
+    out_tensor = torch.zeros(sizes, dtype=_result_dtype(name, arguments))
     expected = call_kernel(name, *arguments, out=out_tensor.clone())
     assert expected.error == 0, expected.message
     for position, operand in enumerate(arguments):
         if not isinstance(operand, torch.Tensor) or operand.dtype.itemsize != out_tensor.dtype.itemsize:
             continue
         copies = [argument.clone() if isinstance(argument, torch.Tensor) else argument for argument in arguments]
-        found = call_kernel(name, *copies, out=copies[position].view(out_tensor.dtype))
+        out = copies[position].view(out_tensor.dtype)
+        copies[position] = copies[position].as_strided(sizes, strides)
+        found = call_kernel(name, *copies, out=out)
         assert found.error == 0, found.message
         torch.testing.assert_close(found.outputs[0], expected.outputs[0], rtol=0, atol=0, equal_nan=True)
 
@@ -119,6 +129,16 @@ def test_an_operand_with_later_readers_is_not_overwritten() -> None:
     (relu,) = (tensor for tensor in plan.tensors if tensor.operator == "aten::relu.out")
     assert not relu.in_place_of
     assert_matches_eager(Kept(), (x,))
+
+
+class Places(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.nonzero() + 1  # strides (1, n), then (1, 1), for sizes (n, 1)
+
+
+def test_the_place_of_a_dimension_of_one_in_the_dim_order_does_not_matter() -> None:
+    plan = plan_of(Places(), torch.tensor([1.0, 0.0, 2.0]))
+    assert [tensor.in_place_of for tensor in plan.tensors].count("aten_nonzero_default") == 1
 
 
 def test_dynamic_sizes_are_compared_as_symbols() -> None:
