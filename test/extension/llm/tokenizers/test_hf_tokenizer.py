@@ -16,6 +16,14 @@ from test.extension.llm.tokenizers.byte_pair_kinds import SENTENCES, trained
 WORDS_OF_CTC = ["<pad>", "<s>", "</s>", "|", "a", "b", "n't", " .", "<pad>c"]
 
 
+def _of_pieces(pieces, decoder, folder):
+    """The package's tokenizer of whole words, the first of which is unknown, and ours of the same file."""
+    reference = Tokenizer(models.WordLevel({piece: i for i, piece in enumerate(pieces)}, unk_token=pieces[0]))
+    reference.decoder = decoder
+    reference.save(str(folder / "tokenizer.json"))
+    return reference, Ours(str(folder))
+
+
 @pytest.mark.parametrize(
     ("pieces", "decoder"),
     [
@@ -26,10 +34,7 @@ WORDS_OF_CTC = ["<pad>", "<s>", "</s>", "|", "a", "b", "n't", " .", "<pad>c"]
     ],
 )
 def test_decoders_of_words_give_the_text_of_the_package(pieces, decoder, tmp_path):
-    reference = Tokenizer(models.WordLevel({piece: i for i, piece in enumerate(pieces)}, unk_token=pieces[0]))
-    reference.decoder = decoder
-    reference.save(str(tmp_path / "tokenizer.json"))
-    ours = Ours(str(tmp_path))
+    reference, ours = _of_pieces(pieces, decoder, tmp_path)
     rng = random.Random(2)
     for _ in range(300):
         tokens = [rng.randrange(1, len(pieces)) for _ in range(rng.randint(1, 9))]
@@ -72,10 +77,7 @@ def test_texts_with_and_without_special_tokens_are_decoded_as_by_the_package(nam
 
 def test_each_token_of_an_invalid_utf8_sequence_becomes_a_replacement_character(tmp_path):
     pieces = ["<unk>", "a", "▁b", *(f"<0x{byte:02X}>" for byte in (0x20, 0x41, 0x9F, 0xA9, 0xC3, 0xF0, 0xFF))]
-    reference = Tokenizer(models.WordLevel({piece: i for i, piece in enumerate(pieces)}, unk_token="<unk>"))
-    reference.decoder = SENTENCES
-    reference.save(str(tmp_path / "tokenizer.json"))
-    ours = Ours(str(tmp_path))
+    reference, ours = _of_pieces(pieces, SENTENCES, tmp_path)
     rng = random.Random(0)
     for _ in range(2000):
         tokens = [rng.randrange(1, len(pieces)) for _ in range(rng.randint(0, 6))]
