@@ -8,13 +8,6 @@ namespace executorch::backends::xnnpack {
 using extension::kLargePage;
 using extension::prefer_large_pages;
 
-namespace {
-
-/// XNNPACK's alignment of its own memory.
-constexpr size_t kAlignment = 64;
-
-}  // namespace
-
 extension::ByteBudget& delegate_bytes() {
   static extension::ByteBudget bytes;  // trivially destructible: delegates may end after it
   return bytes;
@@ -30,7 +23,7 @@ bool DelegateBlock::grow(size_t size, size_t limit) {
   }
   const bool is_large = size >= 2 * kLargePage;
   void* grown = nullptr;
-  if (posix_memalign(&grown, is_large ? kLargePage : kAlignment, size) != 0) {
+  if (posix_memalign(&grown, is_large ? kLargePage : kBlockAlignment, size) != 0) {
     bytes_.resize(before);
     return false;
   }

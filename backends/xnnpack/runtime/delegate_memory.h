@@ -15,6 +15,9 @@
 
 namespace executorch::backends::xnnpack {
 
+/// XNNPACK's alignment of its own memory.
+inline constexpr size_t kBlockAlignment = 64;
+
 /// The bytes that delegates have taken.
 extension::ByteBudget& delegate_bytes();
 
@@ -27,7 +30,8 @@ inline size_t working_limit(size_t max_workspace_bytes) {
   return max_workspace_bytes == 0 ? SIZE_MAX : std::max(max_workspace_bytes, max_delegate_bytes());
 }
 
-/// A block of memory that counts towards that of all delegates: not initialized, aligned to 64.
+/// A block of memory that counts towards that of all delegates: not initialized, aligned to
+/// kBlockAlignment.
 class DelegateBlock final {
  public:
   /// Makes the block at least `size` bytes large. Its contents are lost if it grows. False, without

@@ -23,11 +23,11 @@ using runtime::Result;
 namespace {
 
 /// The widest elements of constants: floats and 32-bit integers.
-constexpr size_t kAlignment = alignof(float);
+constexpr size_t kFloatAlignment = alignof(float);
 
-bool is_aligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % kAlignment == 0; }
+bool is_aligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % kFloatAlignment == 0; }
 
-/// Copies to a multiple of kAlignment. Operators may read as far beyond its end as beyond others.
+/// Copies to a multiple of kFloatAlignment. Operators may read as far beyond its end as beyond others.
 /// Null if the memory of all delegates does not suffice.
 std::shared_ptr<const FreeableBuffer> aligned_copy(const void* data, size_t size) {
   auto block = std::make_unique<DelegateBlock>();

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include <executorch/backends/xnnpack/runtime/delegate_memory.h>
 #include <executorch/backends/xnnpack/runtime/weights/packed_weights.h>
 #include <executorch/extension/memory_allocator/large_pages.h>
 
@@ -17,8 +18,6 @@ namespace executorch::backends::xnnpack {
 using extension::kLargePage;
 using extension::prefer_large_pages;
 namespace {
-
-constexpr size_t kAlignment = 64;
 
 /// Makes the system allocate the large pages of a range. If two threads packed into the same page
 /// first, each would clear a page, and one of them would be discarded.
@@ -119,7 +118,7 @@ void* PackedArena::take(size_t size, bool overwritten) {
     return nullptr;
   }
   last_ = used_;
-  used_ = rounded(used_ + size, kAlignment);
+  used_ = rounded(used_ + size, kBlockAlignment);
   used_ = used_ < capacity_ ? used_ : capacity_;
   touch(data_ + last_, data_ + used_);
   if (!is_zeros_ && !overwritten) {

@@ -12,9 +12,6 @@
 namespace tokenizers::internal {
 namespace {
 
-/// Unknown characters are this much less likely (in log probability) than the least likely piece.
-constexpr double kUnknownPenalty = 10;
-
 /// Appends a token for each byte of `text`; false if the vocabulary lacks one.
 bool append_bytes(const HfModel& model, std::string_view text, std::vector<uint64_t>& tokens) {
   const size_t size = tokens.size();

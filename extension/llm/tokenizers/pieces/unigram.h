@@ -16,6 +16,9 @@ struct PieceOfText {
   uint64_t id;
 };
 
+/// Unknown characters are this much less likely (in log probability) than the least likely piece.
+inline constexpr float kUnknownPenalty = 10;
+
 /// Viterbi's algorithm from left to right. Among equally likely divisions, the first one found
 /// wins. `score(id, length, result)` is false for a piece that may not be used. Sums of scores are
 /// computed, and rounded, in type Score. A character that no piece covers becomes `unknown`.

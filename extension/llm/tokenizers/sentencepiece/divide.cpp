@@ -11,9 +11,6 @@
 namespace tokenizers::internal {
 namespace {
 
-/// Unknown characters are this much less likely (in log probability) than the least likely piece.
-constexpr float kUnknownPenalty = 10;
-
 bool ends_with(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }

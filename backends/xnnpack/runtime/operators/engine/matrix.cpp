@@ -28,7 +28,7 @@ engine::Gemm plan_for(const Shape& filter, bool is_transposed, engine::Precision
                             engine::instruction_set(), precision);
 }
 
-engine::Gemm plan_of(const Node& node, const OperatorContext& context) {
+engine::Gemm gemm_for(const Node& node, const OperatorContext& context) {
   return plan_for(context.graph.values[node.operand(1)].declared,
                   (node.flags & kTransposeWeights) != 0, node.precision);
 }
@@ -66,11 +66,11 @@ class Linear : public EngineOperator {
     const char *float32, *bfloat16;
   };
   Linear(const Labels& labels, const Node& node, const OperatorContext& context)
-      : EngineOperator(is_rounded(plan_of(node, context)) ? labels.bfloat16 : labels.float32,
+      : EngineOperator(is_rounded(gemm_for(node, context)) ? labels.bfloat16 : labels.float32,
                        context),
         is_transposed_((node.flags & kTransposeWeights) != 0),
         precision_(node.precision),
-        gemm_(plan_of(node, context)),
+        gemm_(gemm_for(node, context)),
         tail_(node) {}
 
   const engine::Gemm& gemm() const { return gemm_; }

@@ -21,7 +21,7 @@ namespace {
 
 constexpr char kMagic[8] = {'E', 'T', 'P', 'A', 'C', 'K', 'E', 'D'};
 constexpr uint32_t kVersion = 4;
-constexpr size_t kAlignment = 64;
+constexpr size_t kFileAlignment = 64;
 
 struct Header {
   char magic[8];
@@ -58,7 +58,7 @@ Digest digest_of_tables(Header header, const void* tables, size_t size) {
   return digester.finish();
 }
 
-size_t aligned(size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
+size_t aligned(size_t size) { return (size + kFileAlignment - 1) / kFileAlignment * kFileAlignment; }
 
 /// When a file was last written to.
 int64_t time_of(const struct stat& info) {
