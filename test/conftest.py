@@ -46,6 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 # The longest files, longest first. A worker that began one last would leave the others idle.
 _LONG_FILES = (
     "test/house/test_package.py",
+    "test/firmware/test_firmware.py",
     "test/examples/test_examples.py",
     "test/build_system/test_cmake_presets.py",
     "test/build_system/test_cmake_options.py",

@@ -77,6 +77,7 @@ class _Page:
             assert line is None, f"{block}: {command} does not print {line!r}, it prints:\n{done.stdout}"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda p: str(p.relative_to(ROOT)))
 def test_the_code_of_a_page_runs_in_order(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

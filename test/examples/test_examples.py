@@ -28,12 +28,13 @@ def test_an_example_is_at_most_sixty_lines(script: Path) -> None:
     assert len(script.read_text().splitlines()) <= 60
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(by="file")
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda p: p.name)
 def test_an_example_runs(script: Path, tmp_path: Path) -> None:
     assert _run(tmp_path, sys.executable, script)
 
 
+@pytest.mark.sampled(by="file")
 def test_the_export_command_and_the_program_without_torch_run(tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text(
         "import torch\n\n\ndef mlp():\n"
@@ -45,7 +46,7 @@ def test_the_export_command_and_the_program_without_torch_run(tmp_path: Path) ->
     assert "(1, 10)" in _run(tmp_path, sys.executable, EXAMPLES / "without_torch.py", "mlp.pte")
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(by="file")
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda p: p.name)
 def test_a_notebook_runs_and_shows_pictures(notebook: Path, tmp_path: Path) -> None:
     import nbformat
@@ -57,6 +58,7 @@ def test_a_notebook_runs_and_shows_pictures(notebook: Path, tmp_path: Path) -> N
     assert len(pictures) >= 3
 
 
+@pytest.mark.sampled(by="file")
 def test_a_language_model_is_trained_exported_and_run(tmp_path: Path) -> None:
     printed = _run(tmp_path, sys.executable, EXAMPLES / "llm/run.py", "5")
     perplexities = {
@@ -68,6 +70,7 @@ def test_a_language_model_is_trained_exported_and_run(tmp_path: Path) -> None:
         assert abs(perplexities[name] / perplexities["eager"] - 1) < tolerance, name
 
 
+@pytest.mark.sampled(by="file")
 def test_the_sentence_search_finds_the_right_sentences(tmp_path: Path) -> None:
     command = (sys.executable, EXAMPLES / "minilm/search.py", "How do plants make food?", "--program", "minilm.pte")
     printed = _run(tmp_path, *command)

@@ -43,8 +43,8 @@ class AddRows(torch.nn.Module):
 
 
 @pytest.fixture(scope="module")
-def build() -> Path:
-    """The programs of test/size and the portable kernels, built for size."""
+def folder() -> Path:
+    """A build for size, configured for the programs of test/size. Each test builds the targets that it needs."""
     compiler = shutil.which("g++-12") or shutil.which("g++")
     if compiler is None or platform.machine() != "x86_64" or sys.platform != "linux":
         pytest.skip("the limit is one for g++ on Linux on x86-64")
@@ -83,15 +83,20 @@ def build() -> Path:
         check=True,
         capture_output=True,
     )
-    targets = ("size_test", "size_program", "size_add", "size_selected", "portable_kernels")
-    subprocess.run(["cmake", "--build", str(folder), "-j2", "--target", *targets], check=True, capture_output=True)
     return folder
 
 
+def _build(folder: Path, *targets: str) -> list[Path]:
+    """Build programs of test/size or other targets. Return where programs of these names are."""
+    subprocess.run(["cmake", "--build", str(folder), "-j2", "--target", *targets], check=True, capture_output=True)
+    return [folder / "test" / "size" / target for target in targets]
+
+
 @pytest.fixture(scope="module")
-def size_test(build: Path) -> Path:
+def size_test(folder: Path) -> Path:
     """The program without kernels."""
-    return build / "test" / "size" / "size_test"
+    (program,) = _build(folder, "size_test")
+    return program
 
 
 def _text(*binaries: Path) -> int:
@@ -100,18 +105,24 @@ def _text(*binaries: Path) -> int:
     return sum(int(line.split()[0]) for line in printed.splitlines()[1:])
 
 
-def test_the_kernels_of_a_program_fit_their_limits(size_test: Path) -> None:
-    assert _text(size_test.with_name("size_program")) - _text(size_test) <= MOBILENET_LIMIT
-    assert _text(size_test.with_name("size_add")) - _text(size_test) <= ADD_LIMIT
+@pytest.mark.sampled(by="file")
+def test_the_kernels_of_a_program_fit_their_limits(folder: Path, size_test: Path) -> None:
+    of_mobilenet, of_add = _build(folder, "size_program", "size_add")
+    assert _text(of_mobilenet) - _text(size_test) <= MOBILENET_LIMIT
+    assert _text(of_add) - _text(size_test) <= ADD_LIMIT
 
 
-def test_all_portable_kernels_fit_their_limit(build: Path) -> None:
-    libraries = [build / "kernels" / f"lib{name}.a" for name in ("portable_kernels", "kernel_engine")]
+@pytest.mark.sampled(by="file")
+def test_all_portable_kernels_fit_their_limit(folder: Path) -> None:
+    _build(folder, "portable_kernels")
+    libraries = [folder / "kernels" / f"lib{name}.a" for name in ("portable_kernels", "kernel_engine")]
     assert _text(*libraries) <= LIBRARY_LIMIT
 
 
-def test_the_build_itself_selects_operators(build: Path) -> None:
-    table = (build / "kernels" / "executorch_selected_kernels" / "RegisterKernels.cpp").read_text()
+@pytest.mark.sampled(by="file")
+def test_the_build_itself_selects_operators(folder: Path) -> None:
+    _build(folder, "size_selected")
+    table = (folder / "kernels" / "executorch_selected_kernels" / "RegisterKernels.cpp").read_text()
     assert "aten::add.out" in table and "quantized_decomposed::dequantize_per_tensor.out" in table
     assert "aten::mul.out" not in table and "quantized_decomposed::quantize_per_tensor.out" not in table
 
@@ -121,15 +132,16 @@ class Add(torch.nn.Module):
         return x + y
 
 
+@pytest.mark.sampled(by="file")
 @pytest.mark.parametrize("library", ["size_program", "size_selected"])
 @pytest.mark.parametrize(("dtype", "code"), [(torch.float32, 0), (torch.int64, NOT_SUPPORTED)])
 def test_a_dtype_that_was_left_out_is_refused_when_the_program_is_loaded(
-    size_test: Path, library: str, dtype: torch.dtype, code: int
+    folder: Path, library: str, dtype: torch.dtype, code: int
 ) -> None:
     """The selection is by operator: another one may have more dtypes, as size_selected has int64 indices."""
     x = torch.ones(3, dtype=dtype)
     program = to_edge(torch.export.export(Add(), (x, x.clone()))).to_executorch().buffer
-    assert subprocess.run([size_test.with_name(library)], input=program).returncode == code
+    assert subprocess.run(_build(folder, library), input=program).returncode == code
 
 
 def test_the_core_runtime_fits_its_limit(size_test: Path) -> None:

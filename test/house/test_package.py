@@ -212,6 +212,7 @@ int main() {{
 """
 
 
+@pytest.mark.sampled(by="file")
 @pytest.mark.usefixtures("compiler_cache")
 def test_every_library_links_alone_and_every_public_header_is_there(package: Path, tmp_path: Path) -> None:
     (tmp_path / "CMakeLists.txt").write_text(EACH_LIBRARY.format(libraries=" ".join(LIBRARIES)))
@@ -223,6 +224,7 @@ def test_every_library_links_alone_and_every_public_header_is_there(package: Pat
     _run(tmp_path / "build/registered")
 
 
+@pytest.mark.sampled(by="file")
 @pytest.mark.usefixtures("compiler_cache")
 def test_a_cpp_program_builds_against_the_installed_package_alone(package: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples/cpp", tmp_path / "source")
@@ -239,6 +241,7 @@ def test_a_cpp_program_builds_against_the_installed_package_alone(package: Path,
         torch.testing.assert_close(torch.tensor([float(one) for one in printed]), expected, **LAYERS)
 
 
+@pytest.mark.sampled(by="file")
 @pytest.mark.usefixtures("compiler_cache")
 def test_the_example_runner_runs_and_verifies_a_test_case(package: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples/devtools", tmp_path / "source")
@@ -276,6 +279,7 @@ target_link_libraries(on_aten PRIVATE extension_aten)
 """
 
 
+@pytest.mark.sampled(by="file")
 @pytest.mark.usefixtures("compiler_cache")
 def test_programs_on_at_tensor_build_against_a_package_that_has_its_libraries(python: Path, tmp_path: Path) -> None:
     package = next(python.parents[1].glob("lib/python*/site-packages/executorch"))
@@ -299,6 +303,7 @@ def test_programs_on_at_tensor_build_against_a_package_that_has_its_libraries(py
         torch.testing.assert_close(torch.tensor(printed), expected, **LAYERS)
 
 
+@pytest.mark.sampled(by="file")
 @pytest.mark.usefixtures("compiler_cache")
 def test_a_custom_operator_goes_from_eager_to_the_device(python: Path) -> None:
     package = next(python.parents[1].glob("lib/python*/site-packages/executorch"))
@@ -306,6 +311,7 @@ def test_a_custom_operator_goes_from_eager_to_the_device(python: Path) -> None:
     assert "device [4.0, 4.0, 4.0, 4.0]" in printed
 
 
+@pytest.mark.sampled(by="file")
 @pytest.mark.usefixtures("compiler_cache")
 def test_a_custom_backend_goes_from_its_partitioner_to_the_device(python: Path) -> None:
     package = next(python.parents[1].glob("lib/python*/site-packages/executorch"))
@@ -313,6 +319,7 @@ def test_a_custom_backend_goes_from_its_partitioner_to_the_device(python: Path) 
     assert "device [0.909" in printed
 
 
+@pytest.mark.sampled(by="file")
 @pytest.mark.usefixtures("compiler_cache")
 def test_a_signed_and_an_encrypted_program_run_only_unchanged(python: Path) -> None:
     package = next(python.parents[1].glob("lib/python*/site-packages/executorch"))
@@ -323,6 +330,7 @@ def test_a_signed_and_an_encrypted_program_run_only_unchanged(python: Path) -> N
     assert "encrypted with another key" in printed
 
 
+@pytest.mark.sampled(by="file")
 @pytest.mark.usefixtures("compiler_cache")
 def test_a_program_without_a_heap_has_exactly_the_memory_that_export_printed(python: Path, tmp_path: Path) -> None:
     package = next(python.parents[1].glob("lib/python*/site-packages/executorch"))
