@@ -12,7 +12,7 @@ make_venv
 
 # compile_sanitized: for the C++ tests, and for replaying kernel calls, the portable kernels' on 32 bits too.
 compile_sanitized() {
-  cmake --fresh -S . -B build/sanitized "${sanitized_options[@]}" -DEXECUTORCH_BUILD_TESTS=ON
+  cmake --fresh -S . -B build/sanitized "${sanitized_options[@]}" -DEXECUTORCH_BUILD_TESTS=ON -DEXECUTORCH_BUILD_EXECUTOR_RUNNER=OFF
   cmake --build build/sanitized --parallel 2
   cmake --fresh -S . -B build/bits32 "${sanitized_options[@]}" -DCMAKE_CXX_FLAGS="$bits32_flags" -DEXECUTORCH_BUILD_REPLAY=ON
   cmake --build build/bits32 --parallel 2 --target replay_portable
