@@ -105,15 +105,16 @@ def lowered(model):
     return Runtime.get().load_program(buffer).load_method("forward")
 
 
+@pytest.mark.parametrize("sink", [0, 2])
 @pytest.mark.parametrize("custom", [False, True])
-def test_the_first_positions_stay_in_a_cache_with_a_sink(custom):
+def test_the_first_positions_stay_in_a_cache_with_a_sink(custom, sink):
     model, reference = decoder([0, 0])
     for layer in reference.layers:
-        layer.attention.SDPA = Windowed(WINDOW, sink=2)
+        layer.attention.SDPA = Windowed(WINDOW, sink)
     if custom:
         replace_sdpa_with_custom_op(replace_kv_cache_with_custom_kv_cache(model))
-    enable_attention_sink(model, model.params, 2, WINDOW)
-    assert model.layers[0].attention.kv_cache.max_context_length == 2 + 2 * WINDOW
+    enable_attention_sink(model, model.params, sink, WINDOW)
+    assert model.layers[0].attention.kv_cache.max_context_length == sink + 2 * WINDOW
     tokens = torch.randint(30, (1, sum(SIZES)))
     for part, start in chunks(tokens, SIZES):
         options = {"input_pos": start}
@@ -140,10 +141,7 @@ def test_256_greedy_tokens_in_a_ring_are_those_of_attention_to_the_same_position
     for layer in reference.layers:
         layer.attention.SDPA = Windowed(WINDOW, sink)
     replace_sdpa_with_custom_op(replace_kv_cache_with_custom_kv_cache(model))
-    if sink:
-        enable_attention_sink(model, model.params, sink, WINDOW)
-    else:
-        replace_kv_cache_with_ring_kv_cache(model, [WINDOW])
+    enable_attention_sink(model, model.params, sink, WINDOW)
     method = lowered(model)
     prompt = torch.randint(30, (11,)).tolist()
     with torch.no_grad():

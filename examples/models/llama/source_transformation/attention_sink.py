@@ -13,13 +13,13 @@ def enable_attention_sink(module: nn.Module, params: ModelArgs, sink_size: int, 
     """Replace the cache of every layer of a decoder, in place. Returns the module.
 
     params: sizes of the decoder.
-    The first `sink_size` positions stay in the caches; further ones share 2 * `window_size` slots. ValueError: sizes
-    that are not positive, or a model without a cache.
+    The first `sink_size` positions, or none with 0, stay in the caches; further ones share 2 * `window_size` slots.
+    ValueError: a negative sink, a window without positions, or a model without a cache.
     """
     if not params.use_kv_cache:
         raise ValueError("params.use_kv_cache: expected True, because a sink is a part of the cache")
-    if sink_size < 1 or window_size < 1:
-        raise ValueError(f"sink_size and window_size: expected positive numbers, found {sink_size} and {window_size}")
+    if sink_size < 0 or window_size < 1:
+        raise ValueError(f"expected sink_size >= 0 and window_size >= 1, found {sink_size} and {window_size}")
     for layer in module.layers:  # type: ignore[union-attr]
         if hasattr(layer, "attention"):
             replace_kv_cache_by_ring(layer.attention, window_size, sink_size)

@@ -122,7 +122,7 @@ class ModelConfig:
         Raises LlmConfigError.
         """
         match = re.fullmatch(r"(\d+),(\d+)(?:,\d+)?", self.use_attention_sink or "")
-        if match is None or "0" in match.groups():
+        if match is None or int(match[2]) == 0:
             raise LlmConfigError(
                 "model.use_attention_sink: expected 'sink size,window size[,eviction batch size]', "
                 f"found {self.use_attention_sink!r}"

@@ -93,10 +93,11 @@ def test_exported_decoders_give_the_logits_of_transformers(checkpoint, options):
         ["model.quantize_kv_cache=True"],
         ["model.local_global_attention=[16,0]"],
         ["model.use_attention_sink='4,16,1'", "model.use_sdpa_with_kv_cache=True"],
+        ["model.use_attention_sink='0,16'"],
         ["model.kv_cache_dtype=bf16", "model.use_sdpa_with_kv_cache=True"],
         ["model.kv_cache_dtype=fp16", "model.use_sdpa_with_kv_cache=True", "model.local_global_attention=[16,0]"],
     ],
-    ids=["int8", "local and global", "sink", "bfloat16", "float16, local and global"],
+    ids=["int8", "local and global", "sink", "window without sink", "bfloat16", "float16, local and global"],
 )
 def test_caches_of_the_options_give_nearly_the_logits_of_transformers(options):
     config = read_config([*CACHED, "export.max_seq_length=16", "export.max_context_length=64", *options])
@@ -267,6 +268,7 @@ def test_the_older_command_means_the_same_configuration(tmp_path):
         (["quantization.quantize_scope=linear"], LlmConfigError, "quantization.quantize_scope: this project does not"),
         (["model.use_attention_sink='4,16'"], LlmConfigError, "use_attention_sink needs model.use_kv_cache"),
         ([*CACHED, "model.use_attention_sink='4'"], LlmConfigError, "expected 'sink size,window size"),
+        ([*CACHED, "model.use_attention_sink='4,00'"], LlmConfigError, "expected 'sink size,window size"),
         ([*CACHED, "model.local_global_attention=[0]"], LlmConfigError, "expected window sizes"),
         ([*CACHED, "model.kv_cache_dtype=fp16"], LlmConfigError, "needs model.use_sdpa_with_kv_cache"),
         (
