@@ -181,8 +181,8 @@ ETDUMP = t.Format(
         ),
         Tensor: (
             t.Field("scalar_type", t.Enum(ScalarType)),
-            t.Field("sizes", t.Vector(t.I64)),
-            t.Field("strides", t.Vector(t.I64)),
+            t.Field("sizes", t.Vector(t.I64, t.MAX_RANK)),
+            t.Field("strides", t.Vector(t.I64, t.MAX_RANK)),
             t.Field("offset", t.I64),
         ),
         TensorList: (t.Field("tensors", t.TableVector(Tensor)),),

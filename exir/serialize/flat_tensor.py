@@ -52,8 +52,8 @@ FLAT_TENSOR = t.Format(
         ),
         TensorLayout: (
             t.Field("scalar_type", t.Enum(ScalarType)),
-            t.Field("sizes", t.Vector(t.I32)),
-            t.Field("dim_order", t.Vector(t.U8)),
+            t.Field("sizes", t.Vector(t.I32, t.MAX_RANK)),
+            t.Field("dim_order", t.Vector(t.U8, t.MAX_RANK)),
         ),
         DataSegment: t.PROGRAM.tables[DataSegment],
     },

@@ -10,6 +10,8 @@ from executorch.exir.serialize import tables as t
 from executorch.exir.serialize.errors import MalformedProgramError
 
 _T = TypeVar("_T")
+_BYTES_PER_FIELD = 8
+"""Share of a field in the budget of reads: a table, which takes a few bytes of a file, becomes a Python object."""
 _EMPTY: dict[type, object] = {t.String: "", t.Bytes: b""}
 
 
@@ -59,9 +61,10 @@ class FlatbufferReader:
     def _table(self, table: type[_T], at: int) -> _T:
         vtable = at - int(self._number("i", at))
         vtable_size = int(self._number("H", vtable))
-        self._spend(4, at)
+        slots = self._format.slots(table)
+        self._spend(4 + _BYTES_PER_FIELD * len(slots), at)  # an absent field takes time and memory, too
         values = {}
-        for slot, field in self._format.slots(table):
+        for slot, field in slots:
             entry = 4 + 2 * slot
             offset = int(self._number("H", vtable + entry)) if entry + 2 <= vtable_size else 0
             if isinstance(field.kind, t.Union):
@@ -136,6 +139,8 @@ class FlatbufferReader:
 
     def _vector(self, kind: t.Vector, at: int) -> list[object]:
         start, count = self._extent(at, struct.calcsize(kind.item.code))
+        if kind.most is not None and count > kind.most:
+            raise MalformedProgramError(f"byte {start - 4}: expected at most {kind.most} items; found {count}")
         return list(struct.unpack_from(f"<{count}{kind.item.code}", self._data, start))
 
     def _sub_table(self, kind: t.Table, at: int) -> object:

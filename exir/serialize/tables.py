@@ -11,6 +11,9 @@ from enum import IntEnum
 
 import executorch.exir.schema as s
 
+MAX_RANK = 16
+"""kTensorDimensionLimit of the runtime. The product of a million sizes would take minutes."""
+
 
 @dataclass(frozen=True)
 class Scalar:
@@ -42,9 +45,10 @@ class Bytes:
 
 @dataclass(frozen=True)
 class Vector:
-    """A vector of scalars."""
+    """A vector of scalars; `most` is the largest number of items that a reader accepts."""
 
     item: Scalar
+    most: int | None = None
 
 
 @dataclass(frozen=True)
@@ -196,8 +200,8 @@ _PROGRAM_TABLES: dict[type, tuple[Field, ...]] = {
     s.Tensor: (
         Field("scalar_type", Enum(s.ScalarType)),
         Field("storage_offset", I32),
-        Field("sizes", Vector(I32)),
-        Field("dim_order", Vector(U8)),
+        Field("sizes", Vector(I32, MAX_RANK)),
+        Field("dim_order", Vector(U8, MAX_RANK)),
         Field("requires_grad", BOOL),
         Field("data_buffer_idx", U32),
         Field("allocation_info", Table(s.AllocationDetails), optional=True),

@@ -38,6 +38,7 @@ _SPECIAL: dict[tuple[type, str], t.Kind] = {
     (g.XNode, "xnode_union"): t.Union("XNodeUnion", g.NODE_KINDS),
     (g.XNode, "output_min_max"): t.Table(g.OutputMinMax),
     (g.XValue, "xvalue_union"): t.Union("XValueUnion", (g.TensorValue, g.QuantizedTensorValue)),
+    (g.TensorValue, "dims"): t.Vector(t.U32, t.MAX_RANK),
     (g.QuantizedTensorValue, "tensor_value"): t.Table(g.TensorValue),
     (g.QuantizedTensorValue, "quant_params"): t.Union(
         "XNNQuantParams", (g.PerChannelQuant, g.PerTensorQuant, g.PerTokenDynamicQuant, g.PerChannelGroupQuant)

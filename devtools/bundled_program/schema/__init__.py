@@ -76,9 +76,9 @@ BUNDLED_PROGRAM = t.Format(
         Value: (t.Field("val", t.Union("ValueUnion", (Tensor, Int, Bool, Double))),),
         Tensor: (
             t.Field("scalar_type", t.Enum(ScalarType)),
-            t.Field("sizes", t.Vector(t.I32)),
+            t.Field("sizes", t.Vector(t.I32, t.MAX_RANK)),
             t.Field("data", t.Bytes(16)),
-            t.Field("dim_order", t.Vector(t.U8)),
+            t.Field("dim_order", t.Vector(t.U8, t.MAX_RANK)),
         ),
         Int: (t.Field("int_val", t.I64),),
         Bool: (t.Field("bool_val", t.BOOL),),

@@ -1,6 +1,7 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 """Reading any bytes gives a program or raises MalformedProgramError."""
 
+import dataclasses
 import struct
 from pathlib import Path
 
@@ -8,7 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from executorch.exir.schema import Tensor
 from executorch.exir.serialize import MalformedProgramError, PteFile, deserialize_pte, serialize_pte
+from executorch.exir.serialize import tables as t
+from executorch.exir.serialize.reader import FlatbufferReader
 
 PEER = sorted((Path(__file__).parents[2] / "data" / "peer").glob("*.pte"))
 
@@ -54,6 +58,41 @@ def test_changed_bytes_are_read_or_refused(path: Path, changes: list[tuple[int, 
     for position, value in changes:
         data[position % len(data)] = value
     read(bytes(data))
+
+
+def test_a_tensor_of_a_million_dimensions_is_refused() -> None:
+    # Their product, a number of a million digits, would take minutes.
+    file = deserialize_pte(PEER[0].read_bytes())
+    tensors = [value.val for value in file.program.execution_plan[0].values if isinstance(value.val, Tensor)]
+    tensors[0].sizes = [2**31 - 1] * 1_000_000
+    data = bytes(serialize_pte(file))
+    with pytest.raises(MalformedProgramError, match="expected at most 16 items; found 1000000"):
+        deserialize_pte(data)
+
+
+Row = dataclasses.make_dataclass("Row", list("abcdefghij"))
+
+
+@dataclasses.dataclass
+class Rows:
+    rows: list[object]
+
+
+def rows_that_share_a_table(count: int) -> bytes:
+    vtables = struct.pack("<2H4x4H", 4, 4, 6, 8, 4, 0)
+    offsets = (4 * (count - index) for index in range(count))
+    vector = struct.pack(f"<{count + 1}I", count, *offsets)
+    row = 36 + 4 * count
+    return struct.pack("<I4s", 24, b"ROWS") + vtables + struct.pack("<iI", 8, 4) + vector + struct.pack("<i", row - 8)
+
+
+def test_a_shared_table_counts_with_all_its_fields() -> None:
+    # Each row would become a Python object of 50 times the four bytes that refer to it.
+    fields = {Rows: (t.Field("rows", t.TableVector(Row)),), Row: tuple(t.Field(name, t.I32) for name in "abcdefghij")}
+    rows = t.Format(b"ROWS", fields)
+    assert FlatbufferReader(rows_that_share_a_table(1), rows).root(Rows).rows == [Row(*[0] * 10)]
+    with pytest.raises(MalformedProgramError, match="the file refers to more than it can hold"):
+        FlatbufferReader(rows_that_share_a_table(10_000), rows).root(Rows)
 
 
 def test_a_small_file_that_refers_to_one_table_many_times_is_refused() -> None:
