@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import BinaryIO
 from zipfile import ZipFile
 
@@ -80,8 +81,11 @@ def load(f: str | os.PathLike[str] | BinaryIO, *, extra_files: dict[str, str] | 
         extra_files: Its keys name extra files; their texts become its values.
 
     Raises:
-        ValueError: The archive has another version, lacks an entry, or unpacks to far more than it has bytes.
+        ValueError: The archive has another version, lacks an entry, or unpacks to far more than it has bytes, or the
+            file is not a regular file.
     """
+    if isinstance(f, (str, os.PathLike)) and Path(f).exists() and not Path(f).is_file():
+        raise ValueError(f"saved program: expected a regular file, found {os.fspath(f)}")
     with ZipFile(f) as archive:
         assert archive.fp is not None, "the archive is open"
         check_unpacked_size(archive, archive.fp.seek(0, os.SEEK_END))

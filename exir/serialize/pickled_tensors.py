@@ -15,12 +15,15 @@ import struct
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, Any
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 import torch
 
 _ARCHIVE = b"PK\x03\x04"
+# The records at the end of an archive, of the first version and for large files, and where the latter one begins.
+_END, _END_64, _LOCATOR = struct.Struct("<4s4H2LH"), struct.Struct("<4sQ2H2L4Q"), struct.Struct("<4sLQL")
+_UTF8_NAME = 1 << 11
 # The first two pickles of the older format.
 _MAGIC, _PROTOCOL = 0x1950A86A20F9469CFC6C, 1001
 _ELEMENT_BYTES = {
@@ -152,26 +155,59 @@ def check_saved_tensors(file: IO[bytes]) -> None:
 
 
 def _check_archive(file: IO[bytes], size: int) -> None:
+    _check_directory(file, size)
     with ZipFile(file) as archive:
         entries = archive.infolist()
-        # torch.load ignores case, and reads one entry for each name.
-        if len({entry.filename.lower() for entry in entries}) != len(entries):
-            raise ValueError("expected entries with different names")
         for entry in entries:
             if entry.compress_type != ZIP_STORED or entry.file_size != entry.compress_size:
                 raise ValueError(f"expected stored entries, found the compressed {entry.filename}")
+            # Several extra fields, and names that contain a null byte, differ by reader.
+            is_one_field = len(entry.extra) == (4 + int.from_bytes(entry.extra[2:4], "little") if entry.extra else 0)
+            if not is_one_field or "\0" in entry.orig_filename:
+                raise ValueError(f"expected entries with plain names and properties, found {entry.orig_filename!r}")
         if sum(entry.file_size for entry in entries) > size:
             raise ValueError(f"expected entries of at most {size} bytes")
-    pickles = [entry for entry in entries if entry.filename.endswith("/data.pkl")]
-    if len(pickles) != 1:
-        raise ValueError(f"expected one entry data.pkl, found {len(pickles)}")
-    checker = _Checker(io.BytesIO(_contents(file, pickles[0])))
+    # torch.load looks up bytes, ignores case, and reads one entry for each name.
+    stored = {_name_of(entry).lower(): entry for entry in entries}
+    if len(stored) != len(entries):
+        raise ValueError("expected entries with different names")
+    folder = _name_of(entries[0]).lower().split(b"/")[0] if entries else b""
+    pickled = stored.get(folder + b"/data.pkl")
+    if pickled is None:
+        raise ValueError("expected an entry data.pkl in the folder of the first entry")
+    checker = _Checker(io.BytesIO(_contents(file, pickled)))
     checker.load()
-    folder = pickles[0].filename.removesuffix("data.pkl")
-    stored = {entry.filename: entry.file_size for entry in entries}
     for key, nbytes in checker.storages.items():
-        if nbytes > stored.get(f"{folder}data/{key}", -1):
+        entry_of_key = stored.get(folder + b"/data/" + key.encode().lower())
+        if entry_of_key is None or nbytes > entry_of_key.file_size:
             raise ValueError(f"expected an entry with the {nbytes} bytes of storage {key!r}")
+
+
+def _check_directory(file: IO[bytes], size: int) -> None:
+    """Raise ValueError unless the archive's directory is where all readers find it: directly before its end.
+
+    Readers differ in which of several directories they read.
+    """
+
+    def record(layout: struct.Struct, end: int) -> tuple[Any, ...]:
+        file.seek(max(0, end - layout.size))
+        return layout.unpack(file.read(layout.size).ljust(layout.size))
+
+    end = size - _END.size
+    signature, *_, length, first, comment = record(_END, size)
+    found, _, position, _ = record(_LOCATOR, end)
+    is_right = signature == b"PK\x05\x06" and comment == 0
+    if found == b"PK\x06\x07":
+        end -= _LOCATOR.size + _END_64.size
+        signature, *_, length, first = record(_END_64, end + _END_64.size)
+        is_right = is_right and signature == b"PK\x06\x06" and position == end
+    if not is_right or first + length != end:
+        raise ValueError("expected the archive's directory directly before its end")
+
+
+def _name_of(entry: ZipInfo) -> bytes:
+    """Return the bytes of an entry's name in the archive."""
+    return entry.orig_filename.encode("utf-8" if entry.flag_bits & _UTF8_NAME else "cp437")
 
 
 def _contents(file: IO[bytes], entry: ZipInfo) -> bytes:

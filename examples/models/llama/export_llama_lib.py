@@ -125,11 +125,7 @@ def model_args(config: LlmConfig) -> ModelArgs:
         "enable_dynamic_shape": config.model.enable_dynamic_shape,
     }
     if config.base.params is not None:
-        path = Path(config.base.params)
-        read = json.loads(path.read_text())
-        if isinstance(read, dict) and "hidden_size" in read:
-            return ModelArgs.from_hugging_face(path, **options)
-        return ModelArgs.from_params(path, **options)
+        return ModelArgs.from_file(config.base.params, **options)
     file = _gguf(config)
     if file is not None:
         return args_of_gguf(file, **options)

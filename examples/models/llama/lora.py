@@ -17,12 +17,14 @@ import torch.nn.functional as F
 from torch import nn
 
 from executorch.examples.models.llama.convert_weights import CheckpointError, from_hugging_face
+from executorch.exir.serialize.regular_file import read_regular_file
 from executorch.extension.llm.export.config.llm_config import LlmConfigError, LoraConfig
 from executorch.extension.llm.export.load import load_checkpoint
 
 __all__ = ["Adapter", "LoRALinear", "add_adapter", "read_adapter"]
 
 _CONFIG_NAME = "adapter_config.json"
+_MAX_NUMBER = 1 << 53  # JSON's integers may be too large for a float
 _PEFT_NAME = re.compile(r"base_model\.model\.(.+)\.lora_([AB])(?:\.default)?\.weight")
 _OUR_NAME = re.compile(r"(.+)\.lora_([ab])\.weight")
 # Options that change the meaning of A and B, with the values that have no effect.
@@ -113,8 +115,8 @@ def read_adapter(config: LoraConfig) -> Adapter:
 def _read_sizes(path: Path) -> tuple[int, float, list[str], bool]:
     """Rank, alpha, target modules and `use_rslora` of a configuration of PEFT."""
     try:
-        read = json.loads(path.read_text())
-    except ValueError as error:
+        read = json.loads(read_regular_file(path))
+    except (ValueError, RecursionError) as error:
         raise LlmConfigError(f"{path}: expected JSON: {error}") from error
     if not isinstance(read, dict):
         raise LlmConfigError(f"{path}: expected a JSON object, found {type(read).__name__}")
@@ -122,7 +124,7 @@ def _read_sizes(path: Path) -> tuple[int, float, list[str], bool]:
         if read.get(name) not in accepted:
             raise LlmConfigError(f"{path}: {name}: this project does not support {read[name]!r}")
     rank, alpha, targets = read.get("r"), read.get("lora_alpha"), read.get("target_modules")
-    if not isinstance(rank, int) or not isinstance(alpha, (int, float)):
+    if not (isinstance(rank, int) and isinstance(alpha, (int, float)) and max(rank, abs(alpha)) <= _MAX_NUMBER):
         raise LlmConfigError(f"{path}: expected numbers r and lora_alpha, found {rank!r} and {alpha!r}")
     if not isinstance(targets, list) or not all(isinstance(target, str) for target in targets):
         raise LlmConfigError(f"{path}: target_modules: expected a list of names, found {targets!r}")

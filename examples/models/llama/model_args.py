@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from executorch.examples.models.llama.hugging_face_config import ModelArgsError, args_of_config
+from executorch.exir.serialize.regular_file import read_regular_file
 
 __all__ = ["ModelArgs", "ModelArgsError", "checked"]
 
@@ -220,6 +221,12 @@ class ModelArgs:
         return self.max_context_len
 
     @classmethod
+    def from_file(cls, path: str | Path, **options: Any) -> ModelArgs:
+        """Read a `config.json` of Hugging Face, which has a hidden size, or a `params.json`."""
+        read = cls.from_hugging_face if "hidden_size" in _read(path) else cls.from_params
+        return read(path, **options)
+
+    @classmethod
     def from_params(cls, path: str | Path, **options: Any) -> ModelArgs:
         """Read a `params.json`; options override it. Refuses unknown keys."""
         return cls(**(checked(path, _read(path)) | options))
@@ -232,7 +239,7 @@ class ModelArgs:
 
 def _read(path: str | Path) -> dict[str, Any]:
     try:
-        read = json.loads(Path(path).read_text())
+        read = json.loads(read_regular_file(path))
     except (ValueError, RecursionError) as error:
         raise ModelArgsError(f"{path}: expected JSON: {error}") from error
     if not isinstance(read, dict):

@@ -3,6 +3,7 @@
 
 import io
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from zipfile import ZipFile
@@ -85,6 +86,12 @@ def test_another_version_of_the_format_is_refused() -> None:
             new.writestr(name, b"99.0" if name == "version" else old.read(name))
     with pytest.raises(ValueError, match=r"expected version 5, found 99\.0"):
         load(changed)
+
+
+def test_loading_does_not_wait_for_the_writer_of_a_fifo(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(ValueError, match="expected a regular file, found"):
+        load(tmp_path / "fifo")
 
 
 def test_a_missing_extra_file_is_named() -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import os
 import pickle
 import struct
 import zipfile
@@ -33,16 +34,17 @@ def number(value: int) -> bytes:
 
 
 def text(value: str) -> bytes:
-    return b"X" + struct.pack("<I", len(value)) + value.encode()
+    return b"X" + struct.pack("<I", len(value.encode())) + value.encode()
 
 
 def call(function: bytes, *arguments: bytes) -> bytes:
     return function + b"(" + b"".join(arguments) + b"tR"
 
 
-def tensor(count: int) -> bytes:
-    """A tensor of that many floats in storage "0"."""
-    storage = b"(" + text("storage") + name("torch", "FloatStorage") + text("0") + text("cpu") + number(count) + b"NtQ"
+def tensor(count: int, key: str = "0", view: bytes = b"N") -> bytes:
+    """A tensor of that many floats in a storage. view: what follows in the storage's description."""
+    described = text("storage") + name("torch", "FloatStorage") + text(key) + text("cpu") + number(count) + view
+    storage = b"(" + described + b"tQ"
     sizes = (number(count) + b"\x85", number(1) + b"\x85")
     hooks = call(name("collections", "OrderedDict"))
     return call(name("torch._utils", "_rebuild_tensor_v2"), storage, number(0), *sizes, b"\x89", hooks)
@@ -77,7 +79,62 @@ def repacked(change: Callable[[zipfile.ZipInfo, bytes], list[tuple[str, bytes]]]
     return file.getvalue()
 
 
+def archive(folder: str, *entries: tuple[str, bytes]) -> bytes:
+    """An archive that torch reads as the entries of the folder."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as target:
+        for path, data in ((f"{folder}/version", b"3"), *entries):
+            target.writestr(path, data)
+    return file.getvalue()
+
+
+def saved(value: bytes) -> bytes:
+    """The entry data.pkl of the dictionary {"a": value}."""
+    return b"\x80\x02}" + text("a") + value + b"s."
+
+
+def two_directories(read_by_torch: bytes, read_by_python: bytes) -> bytes:
+    """An archive whose end refers to the first directory, with the second one directly before it.
+
+    Python computes from the end that offsets count from later in the file. Both directories have the same size.
+    """
+    end = struct.Struct("<4s4H2LH")
+    parts = []
+    for data in (read_by_torch, read_by_python):
+        *_, size, first, _ = end.unpack(data[-end.size :])
+        parts += [data[:first], data[first : first + size]]
+    contents, directory, later_contents, later_directory = parts
+    moved, at = bytearray(later_directory), 0
+    while at < len(moved):
+        (offset,) = struct.unpack_from("<L", moved, at + 42)
+        struct.pack_into("<L", moved, at + 42, offset + len(contents) - len(later_contents))
+        at += 46 + sum(struct.unpack_from("<3H", moved, at + 28))
+    return contents + directory + later_contents + moved + read_by_torch[-end.size :]
+
+
+GREEDY, SMALL = saved(call(name("builtins", "bytearray"), number(4 * GB))), saved(tensor(2, view=b""))
 FILES = {
+    "a pickle under a name in capitals": (
+        archive("x", ("x/DATA.PKL", GREEDY), ("x/y/data.pkl", SMALL), ("x/y/data/0", bytes(8))),
+        "builtins.bytearray",
+    ),
+    "two directories": (
+        two_directories(
+            archive("x", ("x/data.pkl", GREEDY.ljust(len(SMALL))), ("x/data/0", bytes(8))),
+            archive("x", ("x/data.pkl", SMALL), ("x/data/0", bytes(8))),
+        ),
+        "expected the archive's directory directly before its end",
+    ),
+    "a storage whose name has two encodings": (
+        archive(
+            "x", ("x/data.pkl", saved(tensor(2, "é", view=b""))), ("x/data/@@", b""), ("x/data/é", bytes(8))
+        ).replace(b"@@", "é".encode()),
+        "expected entries with different names",
+    ),
+    "a folder whose name has a null byte": (
+        archive("x@y", ("x@y/data.pkl", SMALL), ("x@y/data/0", bytes(8)), ("x", GREEDY)).replace(b"x@y", b"x\0y"),
+        "expected entries with plain names and properties",
+    ),
     "a storage without contents": (older_format(tensor(2 * GB), []), "expected contents of each storage"),
     "a storage with few contents": (
         older_format(tensor(2 * GB), ["0"], bytes(64)),
@@ -206,7 +263,31 @@ def test_an_adapter_has_a_finite_alpha(tmp_path: Path) -> None:
         read_adapter(LoraConfig(adapter_checkpoint=str(tmp_path)))
 
 
-def test_a_deeply_nested_configuration_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("read", [ModelArgs.from_hugging_face, ModelArgs.from_params, ModelArgs.from_file])
+def test_a_deeply_nested_configuration_is_refused(read: Callable[[Path], ModelArgs], tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("[" * 100_000)
     with pytest.raises(ModelArgsError, match="expected JSON"):
-        ModelArgs.from_hugging_face(tmp_path / "config.json")
+        read(tmp_path / "config.json")
+
+
+@pytest.mark.parametrize(
+    ("config", "says"),
+    [
+        ("[" * 100_000, "expected JSON"),
+        (f'{{"r": 2, "lora_alpha": 1{"0" * 400}, "target_modules": ["q_proj"]}}', "expected numbers r and lora_alpha"),
+        (f'{{"r": 1{"0" * 400}, "lora_alpha": 2, "target_modules": ["q_proj"]}}', "expected numbers r and lora_alpha"),
+    ],
+    ids=["nested", "alpha", "rank"],
+)
+def test_a_hostile_configuration_of_an_adapter_is_refused(config: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "adapter_config.json").write_text(config)
+    with pytest.raises(LlmConfigError, match=says):
+        read_adapter(LoraConfig(adapter_checkpoint=str(tmp_path)))
+
+
+def test_no_configuration_waits_for_the_writer_of_a_fifo(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "adapter_config.json")
+    with pytest.raises(OSError, match="not a regular file"):
+        read_adapter(LoraConfig(adapter_checkpoint=str(tmp_path)))
+    with pytest.raises(OSError, match="not a regular file"):
+        ModelArgs.from_file(tmp_path / "adapter_config.json")
