@@ -16,6 +16,7 @@
 namespace executorch::extension::executor_runner {
 namespace {
 
+using bundled_program::InputMemory;
 using bundled_program::OutputError;
 using bundled_program::TestCase;
 using bundled_program::TestSuite;
@@ -29,13 +30,14 @@ struct Counts {
 };
 
 /// Sets the inputs anew each time: a method may use an input's planned memory for other values.
-Error execute(runtime::Method& method, const TestCase& test_case, size_t times) {
+/// Returns the last ones, which outputs may show.
+Result<InputMemory> execute(runtime::Method& method, const TestCase& test_case, size_t times) {
+  InputMemory inputs;
   for (size_t i = 0; i < times; ++i) {
-    const bundled_program::InputMemory inputs =
-        ET_UNWRAP(bundled_program::set_inputs(method, test_case));
+    inputs = ET_UNWRAP(bundled_program::set_inputs(method, test_case));
     ET_CHECK_OK_OR_RETURN_ERROR(method.execute());
   }
-  return Error::Ok;
+  return inputs;
 }
 
 void print_failure(Error error) {
@@ -56,9 +58,9 @@ bool print_result(const OutputError& error, const Options& options) {
 
 void run_case(runtime::Method& method, const TestCase& test_case, const Options& options,
               Counts& counts) {
-  const Error ran = execute(method, test_case, options.num_executions);
-  if (ran != Error::Ok) {
-    print_failure(ran);
+  const Result<InputMemory> inputs = execute(method, test_case, options.num_executions);
+  if (!inputs.ok()) {
+    print_failure(inputs.error());
     ++counts.failed;
     return;
   }

@@ -5,10 +5,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import torch
 from bundles import RIGHT, X, bundle, wrong
 
 from executorch.devtools.bundled_program.config import MethodTestCase
 from executorch.devtools.etdump.trace import read_trace
+from executorch.exir import ExecutorchBackendConfig
+from executorch.exir.passes import MemoryPlanningPass
 from executorch.extension.executor_runner import command
 
 
@@ -55,6 +58,19 @@ def test_a_method_in_many_suites_is_loaded_once(tmp_path: Path) -> None:
     assert done.stdout.count("forward, case 0: passed") == 3
     names = [run.name for run in read_trace((tmp_path / "trace").read_bytes()).runs]
     assert (names.count("Execute"), names.count("Default")) == (3, 1)
+
+
+class Same(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x
+
+
+def test_an_output_that_shows_the_callers_input_is_compared(tmp_path: Path) -> None:
+    unplanned = MemoryPlanningPass(alloc_graph_input=False, alloc_graph_output=False)
+    config = ExecutorchBackendConfig(memory_planning_pass=unplanned)
+    (tmp_path / "same").write_bytes(bundle(MethodTestCase((X,), X), module=Same(), config=config))
+    done = run("--bundled", tmp_path / "same", "--num_executions=2")
+    assert "forward, case 0: passed: 24 numbers; largest error 0, relative 0" in done.stdout, done.stdout
 
 
 def test_a_case_that_does_not_fit_fails_by_name(tmp_path: Path) -> None:
