@@ -22,6 +22,9 @@ constexpr size_t kMaxMachineCode = size_t{64} << 20;
 /// Bytes of machine code for each byte of a compiled pattern, at most: 91 were seen (PCRE2 10.42).
 constexpr size_t kMachineCodePerByte = 100;
 executorch::extension::ByteBudget machine_code;
+/// Bytes of a pattern. A translated one has up to 120 times as many, and PCRE2 takes a multiple of
+/// these before it finds that it is too long.
+constexpr size_t kMaxPattern = size_t{64} << 10;
 
 }  // namespace
 
@@ -253,6 +256,11 @@ class Matcher {
 }  // namespace
 
 Result<Regex> Regex::compile(const std::string& given) {
+  if (given.size() > kMaxPattern) {
+    ET_LOG(Error, "tokenizer: a pattern has %zu bytes, expected at most %zu", given.size(),
+           kMaxPattern);
+    return Error::RegexFailure;
+  }
   if (const char* const part = search_dependence(given)) {
     ET_LOG(Error, "tokenizer: '%s' has %s, which is not supported", given.c_str(), part);
     return Error::RegexFailure;

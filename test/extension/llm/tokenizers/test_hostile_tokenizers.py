@@ -130,6 +130,13 @@ def test_machine_code_of_many_patterns_has_a_limit(tmp_path):
     assert ours.decode([2]) == "a"
 
 
+def test_a_long_pattern_is_refused_before_it_takes_many_times_its_bytes(tmp_path):
+    # It took 267 times its bytes before PCRE2 refused it.
+    split = {"type": "Split", "pattern": {"Regex": "\\b" * 500_000}, "behavior": "Isolated"}
+    with pytest.raises(InvalidArgumentError, match="a pattern has 1000000 bytes, expected at most 65536"):
+        opened(tmp_path, pre_tokenizer=split)
+
+
 @pytest.mark.parametrize("length", [1, 500, 513, 1023, 1025, 5000])
 @pytest.mark.parametrize(
     ("pattern", "text", "expected"),
