@@ -60,7 +60,8 @@ std::unique_ptr<Runner> make_runner(std::unique_ptr<Module> module,
   }
 }
 
-/// A runner that serializes its calls, except for stop(), which does not wait.
+/// A runner that serializes its calls. stop(), and the functions that read the runner, do not wait
+/// for a call of another thread.
 template <typename Runner>
 class PythonRunner {
  public:
@@ -96,6 +97,7 @@ class PythonRunner {
       }
       if (runner_ != nullptr) error = runner_->load();
       if (error == Error::Ok) progress->finish();
+      if (runner_ != nullptr) publish();
     }
     if (raised != nullptr) std::rethrow_exception(raised);
     expect_ok(error, "cannot make a runner of '" + model_path + "' and '" + tokenizer_path + "'");
@@ -115,11 +117,15 @@ class PythonRunner {
       llm::StatsCallback stats_callback;
       if (!on_text.is_none()) {
         text_callback = [&](const std::string& text) {
+          publish();
           released.with_gil([&] { on_text(python_text(text)); });
         };
       }
       if (!on_stats.is_none()) {
-        stats_callback = [&](const Stats& stats) { released.with_gil([&] { on_stats(stats); }); };
+        stats_callback = [&](const Stats& stats) {
+          publish();
+          released.with_gil([&] { on_stats(stats); });
+        };
       }
       error = runner_->generate(prompt, config, text_callback, stats_callback);
     }
@@ -148,10 +154,16 @@ class PythonRunner {
     const CallLock lock(*this);
     runner_->reset();
   }
-  int64_t position() const { return runner_->position(); }
+  int64_t position() const {
+    const std::lock_guard<std::mutex> lock(published_mutex_);
+    return position_;
+  }
   int32_t vocab_size() const { return runner_->tokenizer().vocab_size(); }
   llm::Metadata metadata() const { return runner_->metadata(); }
-  Stats stats() const { return runner_->stats(); }
+  Stats stats() const {
+    const std::lock_guard<std::mutex> lock(published_mutex_);
+    return stats_;
+  }
 
  private:
   static std::unique_ptr<Module> open(const std::string& model_path,
@@ -170,15 +182,18 @@ class PythonRunner {
   /// Holds the runner for a call of this thread.
   class CallLock final {
    public:
-    explicit CallLock(PythonRunner& runner) : caller_(runner.caller_), lock_(runner.mutex_) {
-      caller_ = std::this_thread::get_id();
+    explicit CallLock(PythonRunner& runner) : runner_(runner), lock_(runner.mutex_) {
+      runner_.caller_ = std::this_thread::get_id();
     }
     CallLock(const CallLock&) = delete;
     CallLock& operator=(const CallLock&) = delete;
-    ~CallLock() { caller_ = std::thread::id(); }
+    ~CallLock() {
+      runner_.publish();
+      runner_.caller_ = std::thread::id();
+    }
 
    private:
-    std::atomic<std::thread::id>& caller_;
+    PythonRunner& runner_;
     const std::lock_guard<std::mutex> lock_;
   };
 
@@ -188,9 +203,19 @@ class PythonRunner {
               "a callback cannot call its runner, except for stop()");
   }
 
+  /// Copies the values that a call changes, so that other threads can read them during the call.
+  void publish() {
+    const std::lock_guard<std::mutex> lock(published_mutex_);
+    position_ = runner_->position();
+    stats_ = runner_->stats();
+  }
+
   std::unique_ptr<Runner> runner_;
   std::mutex mutex_;
   std::atomic<std::thread::id> caller_{};
+  mutable std::mutex published_mutex_;
+  int64_t position_ = 0;
+  Stats stats_;
 };
 
 template <typename Runner, typename Prompt>

@@ -139,6 +139,19 @@ def test_a_text_is_computed_again_where_the_state_of_its_prefix_is_lost(layers, 
     assert text == as_text(eager_tokens(eager, other.encode(), 8))
 
 
+def test_another_thread_reads_position_and_statistics_during_a_call(runner):
+    seen = []
+
+    def read(_):
+        thread = threading.Thread(target=lambda: seen.append((runner.position, runner.stats.num_prompt_tokens)))
+        thread.start()
+        thread.join()
+
+    runner.generate(PROMPT, GenerationConfig(echo=False, max_new_tokens=3, ignore_eos=True), read)
+    assert seen == [(len(PROMPT) + i, len(PROMPT)) for i in range(3)]
+    assert runner.position == len(PROMPT) + 2
+
+
 def test_a_failed_call_that_overwrote_the_cache_is_computed_again(runner):
     def fail(text):
         raise KeyError(text)
