@@ -54,7 +54,7 @@ uint8_t* copy_from_depth(const StridedView& view, const uint8_t* dim_order, size
 int64_t StridedView::count() const {
   int64_t count = 1;
   for (size_t i = 0; i < rank; ++i) {
-    count *= sizes[i];
+    count = wrapping_product(count, sizes[i]);
   }
   return count;
 }
@@ -84,7 +84,7 @@ void set_dense_strides(StridedView& view, const uint8_t* dim_order) {
   for (size_t i = view.rank; i-- > 0;) {
     const size_t dim = dim_order[i];
     view.strides[dim] = step;
-    step *= view.sizes[dim] > 1 ? view.sizes[dim] : 1;
+    step = wrapping_product(step, view.sizes[dim] > 1 ? view.sizes[dim] : 1);
   }
 }
 
@@ -102,7 +102,7 @@ bool is_dense(const StridedView& view, const uint8_t* dim_order) {
       if (view.strides[dim] != step) {
         return false;
       }
-      step *= view.sizes[dim];
+      step = wrapping_product(step, view.sizes[dim]);
     }
   }
   return true;

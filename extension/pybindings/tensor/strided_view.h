@@ -25,7 +25,7 @@ struct StridedView {
   std::array<int64_t, kMaxRank> strides;
   bool read_only = false;
 
-  /// The number of elements.
+  /// The number of elements; wrong if it overflows, which checked_bytes() finds.
   int64_t count() const;
   /// Bytes of the elements; none if their number overflows, or a size is negative or above 2^31
   /// - 1. An expanded tensor may have any sizes.
@@ -33,6 +33,11 @@ struct StridedView {
   /// For messages: "float32 tensor [2, 3]".
   std::string describe() const;
 };
+
+/// Sizes and strides come from other libraries and may be any numbers until checked_bytes().
+inline int64_t wrapping_product(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
 
 /// Sets the view's strides to those of dense memory. `dim_order` lists the dimensions from the
 /// outermost to the innermost.

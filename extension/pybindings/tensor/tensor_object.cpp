@@ -137,7 +137,7 @@ StridedView view_dlpack(const dlpack::Tensor& tensor, bool read_only, const Argu
     set_dense_strides(view, kRowMajor.data());
   } else {
     for (size_t i = 0; i < view.rank; ++i) {
-      view.strides[i] = tensor.strides[i] * view.type->size;
+      view.strides[i] = wrapping_product(tensor.strides[i], view.type->size);
     }
   }
   return view;

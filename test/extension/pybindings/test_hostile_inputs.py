@@ -162,6 +162,17 @@ def test_a_dlpack_capsule_with_inconsistent_fields_is_refused(lie: dict[str, int
         method.execute([producer_of(tensor)])
 
 
+def test_sizes_and_strides_may_overflow() -> None:
+    # Found by UndefinedBehaviorSanitizer alone: test/python_sanitizer.sh.
+    method = method_of(Double(), (torch.ones(1),))
+    assert method.execute([torch.empty_strided((1,), (2**62,)).fill_(2)])[0].tolist() == [4]
+    sizes = (ctypes.c_int64 * 3)(2**40, 2**40, 2**40)
+    fields = {"device_type": 1, "ndim": 3, "code": 2, "bits": 32, "lanes": 1}
+    tensor = DlpackTensor(**fields, shape=ctypes.addressof(sizes))
+    with pytest.raises(InvalidArgumentError, match="expected a float32 tensor"):
+        method.execute([producer_of(tensor)])
+
+
 @pytest.mark.filterwarnings("ignore:no memory is planned for:UserWarning")
 def test_an_expanded_input_has_too_many_bytes_to_count() -> None:
     method = method_of(Double(), (torch.ones(4, 4, dtype=torch.float64),), dynamic_shapes=({0: Dim("n")},))
