@@ -288,6 +288,29 @@ TEST(GraphPasses, AnRmsNormTakesItsMeansFromAColumnOfReciprocalsInAnyFloatingDat
   }
 }
 
+TEST(GraphPasses, ColumnsOfIntegersTakeNoPartInNorms) {
+  // The first column is 1 / 8, and the second one has the same integers.
+  const std::vector<int8_t> ones(8, 1);
+  Builder b;
+  const uint32_t x = b.input(), epsilon = b.constant();
+  b.graph.values[epsilon].declared = {1, {1}};
+  for (const float scale : {0.125f, 0.5f}) {
+    const uint32_t squares = b.value(), means = b.value(), sums = b.value(), scales = b.value();
+    b.node(NodeKind::Square, {x}, squares);
+    Value& column = b.graph.values[b.product(squares, means).operand(1)];
+    column.declared = {2, {1, 8}};
+    column.datatype = Datatype::QInt8;
+    column.scale = scale;
+    column.data = column.source_data = ones.data();
+    b.node(NodeKind::Add, {means, epsilon}, sums);
+    b.node(NodeKind::ReciprocalSquareRoot, {sums}, scales);
+    b.node(NodeKind::Multiply, {x, scales}, b.output());
+  }
+  ASSERT_EQ(widen_quantized(&b.graph, [](const Node&) { return false; }), Error::Ok);
+  fuse_norms(&b.graph);
+  EXPECT_EQ(b.graph.nodes.size(), 10u);
+}
+
 TEST(GraphPasses, NormsReadAColumnOnceHoweverManyShareIt) {
   constexpr uint32_t kLength = 1 << 20;
   const std::vector<executorch::aten::Half> reciprocals(kLength,

@@ -10,6 +10,7 @@
 
 #include <executorch/backends/xnnpack/runtime/graph/fuse/subgraph_fusion.h>
 #include <executorch/backends/xnnpack/runtime/graph/passes.h>
+#include <executorch/backends/xnnpack/runtime/payload/datatypes.h>
 #include <executorch/backends/xnnpack/runtime/payload/shapes.h>
 #include <executorch/runtime/executor/plan/optional_vector.h>
 
@@ -76,6 +77,9 @@ class NormFusion final : SubgraphFusion {
     const auto narrow = graph_.narrow_weights.find(product.operand(1));
     const Value& stored =
         narrow == graph_.narrow_weights.end() ? column : graph_.values[narrow->second];
+    if (!xnnpack::is_float(stored.datatype)) {
+      return false;  // its elements depend on scales, too
+    }
     const auto [known, is_new] =
         averaging_.try_emplace(std::make_tuple(stored.data, stored.datatype, length), false);
     if (is_new) {
