@@ -87,11 +87,12 @@ Result<FreeableBuffer> stated_order(const Program& program, const char* method) 
 }
 
 Result<std::vector<uint32_t>> words_of(const FreeableBuffer& stated, const char* method) {
-  std::vector<uint32_t> words(stated.size() / sizeof(uint32_t));
-  memcpy(words.data(), stated.data(), words.size() * sizeof(uint32_t));
   ET_CHECK_OR_RETURN_ERROR(
-      stated.size() % sizeof(uint32_t) == 0 && words.size() >= kHeader, InvalidProgram,
-      "method '%s', order of tasks: expected 32-bit words, found %zu bytes", method, stated.size());
+      stated.size() % sizeof(uint32_t) == 0 && stated.size() >= kHeader * sizeof(uint32_t),
+      InvalidProgram, "method '%s', order of tasks: expected 32-bit words, found %zu bytes", method,
+      stated.size());
+  std::vector<uint32_t> words(stated.size() / sizeof(uint32_t));
+  memcpy(words.data(), stated.data(), stated.size());
   return words;
 }
 

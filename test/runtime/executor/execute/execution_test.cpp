@@ -366,6 +366,14 @@ TEST(ExecutionTest, ADamagedOrderIsRefused) {
   }
 }
 
+TEST(ExecutionTest, AnOrderOfLessThanAWordIsRefused) {
+  TestProgram program = branches(kOrder);
+  program.segments = {{0, 3}};
+  LoadedMethod method(program);
+  ManualPool pool;
+  EXPECT_EQ(method->execute_async(pool).error(), Error::InvalidProgram);
+}
+
 TEST(ExecutionTest, EndsALoopWhoseInstructionBudgetIsUsedUp) {
   TestProgram program = add_program();
   program.plans[0].values.push_back(boolean(false));
