@@ -25,10 +25,12 @@ namespace {
 /// The widest elements of constants: floats and 32-bit integers.
 constexpr size_t kFloatAlignment = alignof(float);
 
-bool is_aligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % kFloatAlignment == 0; }
+bool is_aligned(const void* data) {
+  return reinterpret_cast<uintptr_t>(data) % kFloatAlignment == 0;
+}
 
-/// Copies to a multiple of kFloatAlignment. Operators may read as far beyond its end as beyond others.
-/// Null if the memory of all delegates does not suffice.
+/// Copies to a multiple of kFloatAlignment. Operators may read as far beyond its end as beyond
+/// others. Null if the memory of all delegates does not suffice.
 std::shared_ptr<const FreeableBuffer> aligned_copy(const void* data, size_t size) {
   auto block = std::make_unique<DelegateBlock>();
   if (size > SIZE_MAX - kReadBeyond || !block->grow(size + kReadBeyond)) {

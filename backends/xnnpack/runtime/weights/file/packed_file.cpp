@@ -58,7 +58,9 @@ Digest digest_of_tables(Header header, const void* tables, size_t size) {
   return digester.finish();
 }
 
-size_t aligned(size_t size) { return (size + kFileAlignment - 1) / kFileAlignment * kFileAlignment; }
+size_t aligned(size_t size) {
+  return (size + kFileAlignment - 1) / kFileAlignment * kFileAlignment;
+}
 
 /// When a file was last written to.
 int64_t time_of(const struct stat& info) {
