@@ -15,7 +15,7 @@ import struct
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 import torch
@@ -189,17 +189,19 @@ def _check_directory(file: IO[bytes], size: int) -> None:
     Readers differ in which of several directories they read.
     """
 
-    def record(layout: struct.Struct, end: int) -> tuple[Any, ...]:
+    def record(layout: struct.Struct, end: int) -> tuple[bytes, list[int]]:
+        """Return the signature and the numbers of the record that ends at a byte."""
         file.seek(max(0, end - layout.size))
-        return layout.unpack(file.read(layout.size).ljust(layout.size))
+        signature, *numbers = layout.unpack(file.read(layout.size).ljust(layout.size))
+        return signature, numbers
 
     end = size - _END.size
-    signature, *_, length, first, comment = record(_END, size)
-    found, _, position, _ = record(_LOCATOR, end)
+    signature, (*_, length, first, comment) = record(_END, size)
+    found, (_, position, _) = record(_LOCATOR, end)
     is_right = signature == b"PK\x05\x06" and comment == 0
     if found == b"PK\x06\x07":
         end -= _LOCATOR.size + _END_64.size
-        signature, *_, length, first = record(_END_64, end + _END_64.size)
+        signature, (*_, length, first) = record(_END_64, end + _END_64.size)
         is_right = is_right and signature == b"PK\x06\x06" and position == end
     if not is_right or first + length != end:
         raise ValueError("expected the archive's directory directly before its end")
