@@ -4,6 +4,7 @@
 With HYPOTHESIS_PROFILE=search, hypothesis draws other examples in every run. Tests have no time limits.
 """
 
+import gc
 import hashlib
 import os
 from collections import defaultdict
@@ -33,6 +34,12 @@ def compiler_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tmp_path_fac
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     for name, value in {**cmake_with_ccache(), **ccache_below(tmp_path_factory.getbasetemp())}.items():
         monkeypatch.setenv(name, value)
+
+
+def pytest_collection_finish() -> None:
+    """Exempt what is imported and collected from garbage collection, which would search it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

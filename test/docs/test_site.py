@@ -216,7 +216,7 @@ NOT_TRACKED = {
         "examples/models/llama/source_transformation/SUBJECT.py",
     ),
     *("exir/memory/algorithms/NAME.py", "exir/memory/solve/NAME.py", "test/exir/memory/solve/test_NAME.py"),
-    *("tokenizer.json", "tekken.json"),
+    *("tokenizer.json", "tekken.json", "params.json", "adapter_config.json"),
     *("NativeFunctions.h", "Functions.h", "selected_operators.yaml", "selected_dtypes.h"),
     *("extension/llm/tokenizers/NAME.cpp", "extension/llm/tokenizers/include/pytorch/tokenizers/NAME.h"),
     *("executorch/extension/c_api/executorch.h", "executorch/extension/pybindings/pybindings_data_loader.h"),

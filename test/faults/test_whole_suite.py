@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from test.faults.whole_suite import LIBRARY, Journal, Outcome, Row, Runner, main
+from test.faults.whole_suite import LIBRARY, ROOT, Journal, Outcome, Row, Runner, aborted_by_a_test, main
 
 POINTS = 5
+TEST, CHECK = "/test/runtime/core/dim_order_test.cpp", "include/executorch/runtime/core/result.h"
 
 PROGRAM = """#!/bin/sh
 if [ "$1" = --gtest_list_tests ]; then echo Suite.; echo "  Test"; exit 0; fi
@@ -99,3 +100,19 @@ def test_outcomes_of_a_program_that_was_built_again_do_not_count(program: Path, 
     os.utime(program, ns=(1, 1))
     examine_all(program, Journal(runner, tmp_path / "journal"))
     assert runner.runs == 2 * (1 + POINTS)
+
+
+@pytest.mark.parametrize(
+    ("files", "is_harmless"),
+    [
+        (["stdlib/abort.c:9", "../../runtime/platform/platform.cpp:84", f"{CHECK}:62", f"/other{TEST}:20:5"], True),
+        (["stdlib/abort.c:9", f"{CHECK}:62", f"{ROOT}/extension/module/module.cpp:7", f"{ROOT}{TEST}:20"], False),
+        (["../sysdeps/posix/raise.c:26", "../../extension/threadpool/worker_pool.cpp:9"], False),
+        (["stdlib/abort.c:9"], False),
+        ([], False),
+    ],
+    ids=["a check of a test", "a check of the product", "a library", "a library alone", "no stack"],
+)
+def test_an_abort_is_harmless_only_if_a_test_asks_for_it(files: list[str], is_harmless: bool) -> None:
+    frames = [f"    #{i} 0x7f00 in function(int) {file}" for i, file in enumerate(files)]
+    assert aborted_by_a_test("\n".join(["ERROR: AddressSanitizer: ABRT on unknown address", *frames])) == is_harmless

@@ -5,8 +5,10 @@
 
 Every test runs in a process of its own: once to count its points (open, fstat, pread, mmap, mlock, madvise,
 pthread_create), then once for each point, or for N points of it, in an order that the seed chooses over all programs.
-The test may pass, fail, or abort by its own check (the failed call is not recorded then); a sanitizer's report, another
-signal, or no end within TIMEOUT is a finding. After --seconds, no further point is tried and no further test counted.
+The test may pass, fail, or abort by a check of its own (the failed call is not recorded then); a sanitizer's report, an
+abort by the project's code or a library, another signal, or no end within TIMEOUT is a finding. Builds without
+AddressSanitizer do not report where a program aborts: there, each abort is a finding. After --seconds, no further point
+is tried and no further test counted.
 --journal keeps each outcome in FILE, and a later run with it goes on where an earlier one stopped; outcomes of programs
 that were built again do not count. Prints a row for each program with the points that it has and those that were tried.
 Ends with 1 after findings, and with 2 if nothing was built or tried. A build with
@@ -19,6 +21,7 @@ import argparse
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -33,9 +36,12 @@ from test.line_file import append_line, read_complete_lines
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT = 60
 """Seconds that a test may take while something fails; without faults, tests that take longer are left out."""
-ABORTED = -6
 LIBRARY = "libfaults_preloaded.so"
 SANITIZER_REPORTS = ("AddressSanitizer", "LeakSanitizer", "runtime error:")
+ABORT_REPORT = "ERROR: AddressSanitizer: ABRT"
+FRAME = re.compile(r"^ +#\d+ 0x[0-9a-f]+ in .* (\S+?):\d+(?::\d+)?$", re.MULTILINE)
+CHECKS = ("runtime/platform/", "runtime/core/result.h")
+"""Files that abort for their callers."""
 INJECTING = ("faults_test", "memory_test")
 """Programs that inject faults themselves."""
 ENDS_OF_TESTS = ("passed", "failed", "aborted")
@@ -52,6 +58,20 @@ class Outcome:
     call: str
 
 
+def aborted_by_a_test(report: str) -> bool:
+    """Return whether the first file of the project, apart from CHECKS, that a report of an abort names is a test."""
+    names = filter(None, map(_name_in_project, FRAME.findall(report)))
+    caller = next((name for name in names if not name.startswith(CHECKS)), "")
+    return caller.startswith("test/")
+
+
+def _name_in_project(place: str) -> str | None:
+    """Return the name of a source; None for others. A report names it relative to the build, or below another root."""
+    parts = [part for part in Path(place).parts if part not in ("/", "..")]
+    names = ("/".join(parts[i:]) for i in range(len(parts)))
+    return next((name for name in names if (ROOT / name).is_file()), None)
+
+
 class Runner:
     """Runs one test of a program at a time, with the library that injects faults."""
 
@@ -60,7 +80,7 @@ class Runner:
         self._environment = os.environ | {"EXECUTORCH_FAULT_REPORT": str(self._report)}
         self._environment["LD_PRELOAD"] = str(library)
         # AddressSanitizer's library follows this one; each calls the next definition of what both replace.
-        self._environment["ASAN_OPTIONS"] = "verify_asan_link_order=0"
+        self._environment["ASAN_OPTIONS"] = "verify_asan_link_order=0:handle_abort=1"
 
     def run(self, program: Path, test: str, point: int) -> Outcome:
         """Run a test while a point fails."""
@@ -75,11 +95,13 @@ class Runner:
         if self._report.exists():
             number, _, call = self._report.read_text().strip().partition(" ")
             points = int(number)
+        if ABORT_REPORT in ended.stderr:
+            return Outcome("aborted" if aborted_by_a_test(ended.stderr) else "aborted outside of tests", points, call)
         if any(mark in ended.stderr for mark in SANITIZER_REPORTS):
             return Outcome("sanitizer", points, call)
         if ended.returncode in (0, 1):
             return Outcome(("passed", "failed")[ended.returncode], points, call)
-        return Outcome("aborted" if ended.returncode == ABORTED else f"status {ended.returncode}", points, call)
+        return Outcome(f"status {ended.returncode}", points, call)
 
 
 class Journal:
