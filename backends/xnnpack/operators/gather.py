@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Elements at constant places: index, index_select, flip, diagonal."""
+"""Elements at constant places: index, gather, flip, diagonal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from executorch.backends.xnnpack.lowering.facts import constant_tensor, is_constant, is_static, rank
+from executorch.backends.xnnpack.lowering.facts import constant_tensor, is_constant, is_static, rank, same_sizes
 from executorch.backends.xnnpack.lowering.layout import arranged, place_of, plain
 from executorch.backends.xnnpack.lowering.lowering import Lowering, reshape
 from executorch.backends.xnnpack.operators.integers import if_alike
@@ -114,6 +114,65 @@ def _index(low: Lowering, node: Node) -> None:
     low.add(reshape(arranged(result, plain(len(result))), value, low.result(node)), node)
 
 
+def _gathered_dims(node: Node, index: torch.Tensor) -> list[int]:
+    """Return the dimensions of a gather's operand in which a place depends on the index: its own, those along which the
+    index varies, and those where the index is shorter than the operand.
+    """
+    source, dim = cast(Node, node.args[0]), cast(int, node.args[1])
+    first = [index.narrow(axis, 0, 1) for axis in range(index.dim())]
+    return [
+        axis
+        for axis, size in enumerate(source.meta["val"].shape)
+        if axis == dim % rank(source)
+        or not same_sizes([size], [index.shape[axis]])
+        or not torch.equal(first[axis].expand_as(index), index)
+    ]
+
+
+def _refuse_gather(node: Node, program: ExportedProgram) -> Rejection | None:
+    source, dim = cast(Node, node.args[0]), cast(int, node.args[1])
+    rejection = refusal_of_tensor(source, FLOATS_AND_BOOLEANS) or refusal_of_tensor(node, FLOATS_AND_BOOLEANS)
+    if rejection:
+        return rejection
+    index = constant_tensor(program, node.args[2])
+    if index is None:
+        return Rejection("its indices are computed, expected constants")
+    if index.dim() == 0 or rank(source) == 0:
+        return Rejection("an operand has rank 0")
+    sizes = [source.meta["val"].shape[axis] for axis in _gathered_dims(node, index)]
+    if not is_static(sizes):
+        return Rejection("the size of a gathered dimension is dynamic")
+    size = source.meta["val"].shape[dim]
+    if int(index.min()) < 0 or int(index.max()) >= size:
+        return Rejection(f"an index is outside of its dimension of size {size}")
+    return None  # the payload has 4 bytes for each place, the constant that it replaces 8 or more
+
+
+def _gather(low: Lowering, node: Node) -> None:
+    """Read the gathered dimensions as one, in which the place of an element is constant."""
+    source, dim = cast(Node, node.args[0]), cast(int, node.args[1]) % rank(cast(Node, node.args[0]))
+    index = cast(torch.Tensor, constant_tensor(low.program, node.args[2]))
+    gathered = _gathered_dims(node, index)
+    for axis in set(range(index.dim())) - set(gathered):
+        index = index.narrow(axis, 0, 1)
+    places = torch.zeros((), dtype=torch.int64)
+    for axis in gathered:
+        along = torch.arange(index.shape[axis]).reshape(-1, *[1] * (index.dim() - 1 - axis))
+        places = places * source.meta["val"].shape[axis] + (index if axis == dim else along)
+    last = gathered[-1]
+    outer = [axis for axis in range(last) if axis not in gathered]
+    order, first = (*outer, *gathered, *range(last + 1, rank(source))), len(outer)
+    value, bounds = low.read(source, order), low.shape(source, order)
+    if len(gathered) == 1:
+        low.add(g.StaticGather(first, places.flatten().tolist(), value, low.result(node, order)), node)
+        return
+    bounds[first : first + len(gathered)] = [math.prod(bounds[first : first + len(gathered)])]
+    merged = low.reshaped(node, value, bounds, bounds)
+    bounds[first] = places.numel()
+    value = low.step(node, partial(g.StaticGather, first, places.flatten().tolist()), merged, shape=bounds)
+    low.add(reshape(arranged(node.meta["val"].shape, order), value, low.result(node, order)), node)
+
+
 def _flipped(node: Node) -> list[int]:
     return [dim % max(rank(node), 1) for dim in cast("list[int]", node.args[1])]
 
@@ -169,6 +228,7 @@ def _diagonal(low: Lowering, node: Node) -> None:
 
 RULES: dict[str, Rule] = {
     "index.Tensor": Rule(_index, _refuse_index, any_tensors=True),
+    "gather.default": Rule(_gather, _refuse_gather, any_tensors=True),
     "flip.default": Rule(_flip, _refuse_flip, on_integers=if_alike, booleans=True),
     "diagonal_copy.default": Rule(_diagonal, _refuse_diagonal, on_integers=if_alike),
 }

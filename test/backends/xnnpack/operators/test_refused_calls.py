@@ -35,6 +35,11 @@ REFUSED: dict[str, tuple[Callable[..., torch.Tensor], tuple[torch.Tensor, ...], 
         (_r(10), torch.arange(10).flip(0)),
         "its indices are computed, expected constants",
     ),
+    "gathered places that are computed": (
+        lambda x, places: x.gather(0, places) * 2,
+        (_r(10), torch.arange(10).flip(0)),
+        "its indices are computed, expected constants",
+    ),
     "places of dimensions apart": (
         lambda x: x[torch.tensor([1, 0]), :, torch.tensor([0, 2])] * 2,
         (_r(3, 4, 5),),
