@@ -139,6 +139,8 @@ def _refuse_gather(node: Node, program: ExportedProgram) -> Rejection | None:
         return Rejection("its indices are computed, expected constants")
     if index.dim() == 0 or rank(source) == 0:
         return Rejection("an operand has rank 0")
+    if index.numel() == 0:
+        return Rejection("it reads no elements")
     sizes = [source.meta["val"].shape[axis] for axis in _gathered_dims(node, index)]
     if not is_static(sizes):
         return Rejection("the size of a gathered dimension is dynamic")

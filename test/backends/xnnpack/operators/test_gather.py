@@ -24,18 +24,25 @@ def _delegates(lowered: ExecutorchProgramManager) -> int:
     return len(lowered.verdict.methods[0].delegates)
 
 
+_RANDOM = torch.Generator().manual_seed(0)
+
+
+def _places(size: int, *shape: int) -> torch.Tensor:
+    return torch.randint(size, shape, generator=_RANDOM)
+
+
 _DISTANCES = torch.arange(4)[:, None] - torch.arange(5) + 4
 """Distances of 4 queries and 5 keys, as places of a table that has an element for each distance."""
 
 _GATHERS: dict[str, tuple[tuple[int, ...], int, torch.Tensor]] = {
-    "places that vary everywhere": ((2, 4, 9), -1, torch.randint(0, 9, (2, 4, 5))),
-    "places of rows": ((6, 4), 0, torch.randint(0, 6, (7, 4))),
-    "places of a middle dim": ((2, 6, 5), 1, torch.randint(0, 6, (2, 9, 5))),
-    "an index that is shorter than the operand": ((3, 4, 6), 2, torch.randint(0, 6, (2, 2, 7))),
+    "places that vary everywhere": ((2, 4, 9), -1, _places(9, 2, 4, 5)),
+    "places of rows": ((6, 4), 0, _places(6, 7, 4)),
+    "places of a middle dim": ((2, 6, 5), 1, _places(6, 2, 9, 5)),
+    "an index that is shorter than the operand": ((3, 4, 6), 2, _places(6, 2, 2, 7)),
     "the same places in all rows": ((2, 6, 5), 1, torch.tensor([5, 0, 0, 2])[:, None].expand(2, 4, 5)),
     "relative distances in all heads": ((2, 3, 4, 8), -1, _DISTANCES.expand(2, 3, 4, 5)),
     "gathered dims with another one between": ((4, 3, 8), 2, _DISTANCES[:, None].expand(4, 3, 5)),
-    "more places than an index operator may read": ((300, 9), 1, torch.randint(0, 9, (300, 300))),
+    "more places than an index operator may read": ((300, 9), 1, _places(9, 300, 300)),
 }
 
 
@@ -82,6 +89,12 @@ def test_a_gather_from_a_dimension_of_varying_size_runs_on_kernels() -> None:
     for columns in (3, 6):
         x = torch.randn(2, columns)
         assert torch.equal(torch.as_tensor(run(lowered.buffer, (x,))[0]), module(x))
+
+
+def test_a_gather_of_no_elements_runs_on_kernels() -> None:
+    module, x = _gather(1, torch.empty(2, 0, dtype=torch.int64)), torch.randn(2, 4)
+    lowered = _lowered(module, x)
+    assert torch.equal(torch.as_tensor(run(lowered.buffer, (x,))[0]), module(x))
 
 
 def test_an_index_beyond_its_dimension_is_refused_as_in_eager() -> None:
