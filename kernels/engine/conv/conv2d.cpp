@@ -31,8 +31,11 @@ size_t transposed_size(size_t input, size_t stride, size_t extent, size_t paddin
   return size < padding ? 0 : size - padding;
 }
 
-bool is_depthwise(const Conv2dParams& p) {
-  if (p.transposed || p.group_inputs != 1) return false;
+/// True for the kernels of depthwise.h.
+bool is_depthwise(const Conv2dParams& p, InstructionSet set) {
+  if (p.transposed) return false;
+  // A tile of products would be at most half full.
+  if (p.group_inputs != 1) return has_small_groups(p) && p.group_outputs < gemm_tiles(set).panel;
   if (p.group_outputs == 1) return p.groups > 1;
   return p.groups >= kMinMultipliedChannels && p.group_outputs <= kMaxDepthwiseMultiplier;
 }
@@ -46,7 +49,7 @@ bool is_pointwise(const Conv2dParams& p) {
 ConvAlgorithm algorithm_of(const Conv2dParams& p, size_t batch, ImageSize input, InstructionSet set,
                            Precision precision) {
   if (p.transposed) return ConvAlgorithm::Transposed;
-  if (is_depthwise(p)) return ConvAlgorithm::Depthwise;
+  if (is_depthwise(p, set)) return ConvAlgorithm::Depthwise;
   if (is_pointwise(p)) return ConvAlgorithm::Product;
   // Rounding to bfloat16 saves as much time as Winograd's fewer products.
   if (precision != Precision::Float32) return ConvAlgorithm::Windows;

@@ -17,15 +17,17 @@ namespace {
 
 size_t outputs_of(const Conv2dParams& p) { return p.groups * p.group_outputs; }
 size_t taps_of(const Conv2dParams& p) { return p.kernel_height * p.kernel_width; }
-size_t block_floats(const Conv2dParams& p) { return (1 + taps_of(p)) * kDepthwiseBlock; }
+size_t block_floats(const Conv2dParams& p) {
+  return (1 + taps_of(p) * p.group_inputs) * kDepthwiseBlock;
+}
 
 /// A pixel of zeros, as wide as kernels read.
 size_t zero_floats(const Conv2dParams& p) {
-  return round_up(p.groups, kAlignment / sizeof(float)) + kDepthwiseBlock;
+  return round_up(p.groups * p.group_inputs, kAlignment / sizeof(float)) + kDepthwiseBlock;
 }
 
 bool is_square(const Conv2dParams& p) {
-  return p.group_outputs == 1 && p.kernel_height == p.kernel_width &&
+  return p.group_inputs * p.group_outputs == 1 && p.kernel_height == p.kernel_width &&
          p.stride_height == p.stride_width && p.dilation_height * p.dilation_width == 1;
 }
 
@@ -53,7 +55,8 @@ class Work {
         zero_(static_cast<float*>(call.scratch)),
         bands_(writes_pairs ? moved(zero_, tables_bytes(params, call.input_size, threads))
                             : nullptr),
-        taps_function_(depthwise_taps_function(set)),
+        taps_function_(p_.group_inputs == 1 ? depthwise_taps_function(set)
+                                            : small_groups_function(set, p_.group_inputs)),
         activate_(activation_function(call.epilogue.activation, set)) {
     std::memset(zero_, 0, zero_floats(p_) * sizeof(float));
     if (!is_square(p_)) return;
@@ -200,6 +203,11 @@ void copy_block(const float* from, size_t stride, size_t count, float* to) {
 
 }  // namespace
 
+bool has_small_groups(const Conv2dParams& p) {
+  return p.groups > 1 && p.group_inputs == p.group_outputs &&
+         small_groups_function(InstructionSet::Scalar, p.group_inputs) != nullptr;
+}
+
 size_t depthwise_packed_bytes(const Conv2dParams& params) {
   return divide_up(outputs_of(params), kDepthwiseBlock) * block_floats(params) * sizeof(float);
 }
@@ -215,10 +223,12 @@ void pack_depthwise(const Conv2dParams& p, const ConvWeights& weights, float* pa
     }
     packed += kDepthwiseBlock;
     for (size_t x = 0; x < p.kernel_width; ++x) {
-      for (size_t y = 0; y < p.kernel_height; ++y, packed += kDepthwiseBlock) {
+      for (size_t y = 0; y < p.kernel_height; ++y) {
         const float* const from = weights.data + first * weights.output_stride +
                                   y * weights.y_stride + x * weights.x_stride;
-        copy_block(from, weights.output_stride, count, packed);
+        for (size_t i = 0; i < p.group_inputs; ++i, packed += kDepthwiseBlock) {
+          copy_block(from + i * weights.input_stride, weights.output_stride, count, packed);
+        }
       }
     }
   }

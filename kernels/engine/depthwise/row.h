@@ -58,5 +58,8 @@ DepthwiseRowFunction depthwise_rows_function(InstructionSet set, size_t window, 
                                              const DepthwiseRow& row, size_t* rows);
 /// The kernel of any window.
 DepthwiseTapsFunction depthwise_taps_function(InstructionSet set);
+/// The kernel of any window for groups of `channels` inputs and as many outputs; null if there is
+/// none. Multipliers are ignored.
+DepthwiseTapsFunction small_groups_function(InstructionSet set, size_t channels);
 
 }  // namespace executorch::kernels::engine

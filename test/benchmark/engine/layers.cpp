@@ -66,6 +66,12 @@ Conv2dParams depthwise_of(size_t channels, size_t kernel, size_t stride = 1) {
   return p;
 }
 
+Conv2dParams grouped(size_t groups, size_t channels, size_t kernel, size_t stride = 1) {
+  Conv2dParams p = dense(channels, channels, kernel, stride);
+  p.groups = groups;
+  return p;
+}
+
 const Layer kLayers[] = {
     {"resnet first 7x7/2 3-64", dense(3, 64, 7, 2), 224},
     {"resnet 1x1 64-64 @56", dense(64, 64), 56},
@@ -100,6 +106,11 @@ const Layer kLayers[] = {
     {"efficientnet dw5 240 @28", depthwise_of(240, 5), 28},
     {"efficientnet dw5/2 672 @14", depthwise_of(672, 5, 2), 14},
     {"convnext dw7 96 @56", depthwise_of(96, 7), 56},
+    {"groups of 4, 3x3 128 @56", grouped(32, 4, 3), 56},
+    {"groups of 8, 3x3 256 @28", grouped(32, 8, 3), 28},
+    {"groups of 8, 3x3 56 @56", grouped(7, 8, 3), 56},
+    {"groups of 16, 3x3/2 320 @28", grouped(20, 16, 3, 2), 28},
+    {"groups of 16, 3x3 512 @14", grouped(32, 16, 3), 14},
     {"vit linear 197 x 192-576", dense(192, 576), 14},
     {"vit linear 197 x 768-192", dense(768, 192), 14},
     {"decoder linear 1 x 768-3072", dense(768, 3072), 1},
