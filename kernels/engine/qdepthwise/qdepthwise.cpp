@@ -15,14 +15,15 @@ namespace {
 QDepthwiseRow row_of(const Conv2dParams& p, const QDepthwiseKernel& kernel) {
   QDepthwiseRow row = {};
   row.layout = kernel.layout;
-  row.channels = p.groups;
+  row.channels = p.groups * p.group_outputs;
+  row.group = p.group_inputs;
   row.kernel_height = p.kernel_height;
   row.kernel_width = p.kernel_width;
   return row;
 }
 
 /// Bytes of a pixel of padding.
-size_t zero_bytes(const Conv2dParams& p) { return round_up(p.groups, kAlignment); }
+size_t zero_bytes(const Conv2dParams& p) { return round_up(p.groups * p.group_inputs, kAlignment); }
 
 /// Writes a weight in `bytes` bytes (1 or 2) and returns the place of the next one.
 int8_t* put_weight(int8_t weight, size_t bytes, int8_t* to) {
@@ -65,9 +66,8 @@ void for_each_output_row(const Conv2dParams& p, const QDepthwiseKernel& kernel, 
   });
 }
 
-}  // namespace
-
-const QDepthwiseKernel& qdepthwise_kernel(InstructionSet set) {
+/// The kernel of the highest set in kernels.inc up to `set`, for one channel a group.
+const QDepthwiseKernel& single_channels_kernel(InstructionSet set) {
   const QDepthwiseKernel* best = &qdepthwise_portable();
 #define ET_QDEPTHWISE_KERNEL(function, lowest) \
   if (set >= InstructionSet::lowest) best = &function();
@@ -76,42 +76,61 @@ const QDepthwiseKernel& qdepthwise_kernel(InstructionSet set) {
   return *best;
 }
 
-bool is_qdepthwise(const Conv2dParams& p) {
-  return p.groups > 1 && p.group_inputs == 1 && p.group_outputs == 1 && !p.transposed;
+bool has_small_groups(const Conv2dParams& p) {
+  return p.group_inputs == 4 || p.group_inputs == 8 || p.group_inputs == 16;
+}
+
+/// Null for other convolutions than those of this family.
+const QDepthwiseKernel* kernel_of(const Conv2dParams& p, InstructionSet set) {
+  if (p.groups == 1 || p.group_inputs != p.group_outputs || p.transposed) return nullptr;
+  if (p.group_inputs == 1) return &single_channels_kernel(set);
+#if defined(__x86_64__)
+  const QDepthwiseKernel& kernel = qdepthwise_small_groups_vnni();
+  if (set >= kernel.set && has_small_groups(p)) return &kernel;
+#endif
+  return nullptr;
+}
+
+}  // namespace
+
+bool is_qdepthwise(const Conv2dParams& p, InstructionSet set) {
+  return kernel_of(p, set) != nullptr;
 }
 
 uint32_t qdepthwise_layout(const Conv2dParams& params, InstructionSet set) {
-  const QDepthwiseLayout& layout = qdepthwise_kernel(set).layout;
+  const QDepthwiseLayout& layout = kernel_of(params, set)->layout;
   return uint32_t(layout.lanes) << 8 | uint32_t(layout.taps) << 4 |
          uint32_t(layout.step_taps(params.kernel_height));
 }
 
 size_t qdepthwise_packed_bytes(const Conv2dParams& params, InstructionSet set) {
-  const QDepthwiseKernel& kernel = qdepthwise_kernel(set);
-  return divide_up(params.groups, kernel.layout.block()) * row_of(params, kernel).block_bytes();
+  const QDepthwiseRow row = row_of(params, *kernel_of(params, set));
+  return divide_up(row.channels, row.layout.block()) * row.block_bytes();
 }
 
 void pack_qdepthwise(const Conv2dParams& p, const QConvWeights& w, const QColumns& columns,
                      void* packed, InstructionSet set) {
-  const QDepthwiseKernel& kernel = qdepthwise_kernel(set);
-  const QDepthwiseRow row = row_of(p, kernel);
-  const QDepthwiseLayout& layout = kernel.layout;
+  const QDepthwiseRow row = row_of(p, *kernel_of(p, set));
+  const QDepthwiseLayout& layout = row.layout;
   auto* block = static_cast<int8_t*>(packed);
-  for (size_t first = 0; first < p.groups; first += layout.block(), block += row.block_bytes()) {
+  for (size_t first = 0; first < row.channels;
+       first += layout.block(), block += row.block_bytes()) {
     auto* const sums = reinterpret_cast<uint32_t*>(block);
     auto* const floats = reinterpret_cast<float*>(block + row.scales_at());
     for (size_t place = 0; place < layout.block(); ++place) {
       const size_t output = first + layout.channel_at(place);
-      if (output >= p.groups) continue;
+      if (output >= row.channels) continue;
       const int8_t* const from = w.data + output * w.output_stride;
       uint32_t sum = 0;
       for (size_t step = 0; step < row.steps(); ++step) {
         int8_t* to =
             block + row.sums_bytes() + step * layout.step_bytes() + place * sizeof(int32_t);
-        const size_t end = std::min((step + 1) * row.step_taps(), row.taps());
-        for (size_t tap = step * row.step_taps(); tap < end; ++tap) {
+        const size_t end = std::min((step + 1) * row.step_taps(), row.factors());
+        for (size_t factor = step * row.step_taps(); factor < end; ++factor) {
+          const size_t tap = factor / row.group;
           const int8_t weight =
-              from[tap % p.kernel_height * w.y_stride + tap / p.kernel_height * w.x_stride];
+              from[tap % p.kernel_height * w.y_stride + tap / p.kernel_height * w.x_stride +
+                   factor % row.group * w.input_stride];
           to = put_weight(weight, layout.weight_bytes(), to);
           sum += uint32_t(int32_t(weight));
         }
@@ -132,7 +151,7 @@ size_t qdepthwise_scratch_bytes(const Conv2dParams& params, size_t batch, ImageS
 
 void qdepthwise(const Conv2dParams& params, const QConv2dCall& call, Threads& threads,
                 InstructionSet set) {
-  const QDepthwiseKernel& kernel = qdepthwise_kernel(set);
+  const QDepthwiseKernel& kernel = *kernel_of(params, set);
   for_each_output_row(
       params, kernel, call, threads, [&](size_t) { return int8_t(call.input_zero_point); },
       [&](const QDepthwiseRow& row, size_t to, size_t) {
@@ -142,7 +161,7 @@ void qdepthwise(const Conv2dParams& params, const QConv2dCall& call, Threads& th
 
 void dynamic_qdepthwise(const Conv2dParams& params, const DynamicQConv2dCall& call,
                         Threads& threads, InstructionSet set) {
-  const QDepthwiseKernel& kernel = qdepthwise_kernel(set);
+  const QDepthwiseKernel& kernel = *kernel_of(params, set);
   for_each_output_row(
       params, kernel, call, threads,
       [&](size_t image) { return int8_t(call.parameters[image].zero_point); },

@@ -3,6 +3,11 @@
 //
 //   sum[y, x, c] = bias[c] + sum over ky, kx of (in[y', x', c] - zero_point) * weight[c, ky, kx]
 //
+// or, with AVX-512 and VNNI, 4, 8 or 16 inputs and as many outputs:
+//
+//   sum[y, x, c] = bias[c] + sum over ky, kx, i < G of
+//       (in[y', x', c / G * G + i] - zero_point) * weight[c, ky, kx, i]
+//
 // with y', x' as in conv.h, quantized as qgemm.h says: static to int8, dynamic to float32. Sums are
 // of int32 and wrap. Every instruction set gives the same integers. Padding is the zero point. Any
 // window, stride, dilation and number of channels. Nothing is read beyond the channels of a pixel,
@@ -24,7 +29,7 @@
 namespace executorch::kernels::engine {
 
 /// True if the convolution is one of this family.
-bool is_qdepthwise(const Conv2dParams& params);
+bool is_qdepthwise(const Conv2dParams& params, InstructionSet set);
 
 /// Identifies the packed form, in 14 bits.
 uint32_t qdepthwise_layout(const Conv2dParams& params, InstructionSet set);

@@ -12,7 +12,8 @@
 namespace executorch::kernels::engine {
 
 /// How a kernel packs a block of channels. A block's sums are `taps` vectors of `lanes` groups of
-/// four; a step multiplies `taps` taps of each channel, whose weights are next to each other.
+/// four; a step multiplies `taps` taps of each channel, whose weights are next to each other. For
+/// groups of several channels, a tap is one input of a pixel: windows have taps for all inputs.
 /// Vectors of channels that are interleaved within lanes of 16 bytes give sums in this order.
 struct QDepthwiseLayout {
   size_t lanes, taps;
@@ -43,13 +44,16 @@ inline constexpr size_t kQDepthwiseBlock = kQDepthwisePairs.block();
 struct QDepthwiseRow {
   QDepthwiseLayout layout;
   size_t channels, width;
+  size_t group;  ///< channels of a group: inputs of an output
   const int8_t* const* table;
   size_t kernel_height, kernel_width, step;
   const int8_t* packed;
 
   size_t taps() const { return kernel_height * kernel_width; }
+  /// The number of weights of an output.
+  size_t factors() const { return taps() * group; }
   size_t step_taps() const { return layout.step_taps(kernel_height); }
-  size_t steps() const { return divide_up(taps(), step_taps()); }
+  size_t steps() const { return divide_up(factors(), step_taps()); }
   /// Bytes of a block: its first sums, weights, scales and, for dynamic products, biases.
   size_t sums_bytes() const { return layout.step_bytes(); }
   size_t scales_at() const { return sums_bytes() + steps() * layout.step_bytes(); }
@@ -70,7 +74,9 @@ struct QDepthwiseKernel {
 #include <executorch/kernels/engine/qdepthwise/kernels.inc>
 #undef ET_QDEPTHWISE_KERNEL
 
-/// The kernel of the highest set in kernels.inc up to `set`.
-const QDepthwiseKernel& qdepthwise_kernel(InstructionSet set);
+#if defined(__x86_64__)
+/// For groups of 4, 8 or 16 channels.
+const QDepthwiseKernel& qdepthwise_small_groups_vnni();
+#endif
 
 }  // namespace executorch::kernels::engine

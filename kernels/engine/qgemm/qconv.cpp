@@ -212,16 +212,17 @@ QConv2d QConv2d::plan(const Conv2dParams& params, InstructionSet set) {
   return conv;
 }
 
-bool QConv2d::adds() const { return !is_qdepthwise(params_); }
+bool QConv2d::adds() const { return !is_qdepthwise(params_, set_); }
 
 uint32_t QConv2d::layout() const {
   constexpr uint32_t kJoined = uint32_t{1} << 15, kDepthwise = uint32_t{1} << 14;
-  if (is_qdepthwise(params_)) return kDepthwise | qdepthwise_layout(params_, set_);
+  if (is_qdepthwise(params_, set_)) return kDepthwise | qdepthwise_layout(params_, set_);
   return layout_of(*tiles_) | (joins_columns(params_) ? kJoined : 0);
 }
 
 size_t QConv2d::packed_bytes() const {
-  if (is_qdepthwise(params_)) return round_up(qdepthwise_packed_bytes(params_, set_), kAlignment);
+  if (is_qdepthwise(params_, set_))
+    return round_up(qdepthwise_packed_bytes(params_, set_), kAlignment);
   const size_t panels = params_.groups * divide_up(params_.group_outputs, tiles_->panel);
   return round_up(panels * tiles_->panel_bytes(parts_of(params_).count, parts_of(params_).depth),
                   kAlignment);
@@ -229,7 +230,7 @@ size_t QConv2d::packed_bytes() const {
 
 void QConv2d::pack(const QConvWeights& weights, const QColumns& columns, void* packed) const {
   std::memset(packed, 0, packed_bytes());
-  if (is_qdepthwise(params_)) return pack_qdepthwise(params_, weights, columns, packed, set_);
+  if (is_qdepthwise(params_, set_)) return pack_qdepthwise(params_, weights, columns, packed, set_);
   auto* to = static_cast<int8_t*>(packed);
   for (size_t group = 0; group < params_.groups; ++group) {
     for (size_t c = 0; c < params_.group_outputs; c += tiles_->panel) {
@@ -244,7 +245,7 @@ void QConv2d::pack(const QConvWeights& weights, const QColumns& columns, void* p
 template <class Depthwise, class Winograd, class Product>
 auto QConv2d::by_algorithm(size_t batch, ImageSize input, const Depthwise& depthwise,
                            const Winograd& winograd, const Product& product) const {
-  if (is_qdepthwise(params_)) return depthwise();
+  if (is_qdepthwise(params_, set_)) return depthwise();
   if constexpr (kHasQWinograd) {
     if (qwinograd_gains(*tiles_, params_, batch, input)) return winograd();
   }

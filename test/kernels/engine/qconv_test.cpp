@@ -161,4 +161,18 @@ TEST(QConv2d, DepthwiseGivesTheSameIntegersOnEveryInstructionSet) {
   }
 }
 
+TEST(QConv2d, GroupsOfFewChannelsGiveTheSameIntegersOnEveryInstructionSet) {
+  Random random(61);
+  for (int i = 0; i < 80; ++i) {
+    Conv2dParams p;
+    p.group_inputs = p.group_outputs = random.one_of<size_t>({2, 4, 8, 16});
+    p.groups = random.size(2, 40 / p.group_inputs + 5);
+    p.kernel_height = random.size(1, 4);
+    p.kernel_width = random.size(1, 4);
+    draw_steps(random, 3, p);
+    draw_padding(random, 2, p);
+    check_convolution(p, {random.size(1, 10), random.size(1, 20)}, random);
+  }
+}
+
 }  // namespace
