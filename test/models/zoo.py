@@ -104,6 +104,7 @@ _BUILDERS: dict[str, Callable[[], Example]] = {
 # Models for benchmarks: too large for the tests.
 _LARGE_BUILDERS: dict[str, Callable[[], Example]] = {
     "resnet50": _timm("resnet50"),
+    "resnext50": _timm("resnext50_32x4d"),
     "efficientnet_b0": _timm("efficientnet_b0"),
     "convnext_atto": _timm("convnext_atto"),
     "fastvit_t8": _timm("fastvit_t8"),
