@@ -223,8 +223,9 @@ class ModelArgs:
     @classmethod
     def from_file(cls, path: str | Path, **options: Any) -> ModelArgs:
         """Read a `config.json` of Hugging Face, which has a hidden size, or a `params.json`."""
-        read = cls.from_hugging_face if "hidden_size" in _read(path) else cls.from_params
-        return read(path, **options)
+        read = _read(path)
+        values = args_of_config(path, read) if "hidden_size" in read else checked(path, read)
+        return cls(**(values | options))
 
     @classmethod
     def from_params(cls, path: str | Path, **options: Any) -> ModelArgs:

@@ -17,7 +17,7 @@ WORDS_OF_CTC = ["<pad>", "<s>", "</s>", "|", "a", "b", "n't", " .", "<pad>c"]
 
 
 def _of_pieces(pieces, decoder, folder):
-    """The package's tokenizer of whole words, the first of which is unknown, and ours of the same file."""
+    """The package's tokenizer of whole words and ours of the same file. The first word stands for unknown ones."""
     reference = Tokenizer(models.WordLevel({piece: i for i, piece in enumerate(pieces)}, unk_token=pieces[0]))
     reference.decoder = decoder
     reference.save(str(folder / "tokenizer.json"))
