@@ -66,29 +66,24 @@ void for_each_output_row(const Conv2dParams& p, const QDepthwiseKernel& kernel, 
   });
 }
 
-/// The kernel of the highest set in kernels.inc up to `set`, for one channel a group.
-const QDepthwiseKernel& single_channels_kernel(InstructionSet set) {
-  const QDepthwiseKernel* best = &qdepthwise_portable();
-#define ET_QDEPTHWISE_KERNEL(function, lowest) \
-  if (set >= InstructionSet::lowest) best = &function();
-#include <executorch/kernels/engine/qdepthwise/kernels.inc>
-#undef ET_QDEPTHWISE_KERNEL
-  return *best;
+/// True for groups of 4, 8, … `most` channels.
+bool is_small_group(size_t channels, size_t most) {
+  return channels >= 4 && channels <= most && (channels & (channels - 1)) == 0;
 }
 
-bool has_small_groups(const Conv2dParams& p) {
-  return p.group_inputs == 4 || p.group_inputs == 8 || p.group_inputs == 16;
-}
-
-/// Null for other convolutions than those of this family.
+/// The kernel of the highest set in kernels.inc up to `set`; null for other convolutions than those
+/// of this family.
 const QDepthwiseKernel* kernel_of(const Conv2dParams& p, InstructionSet set) {
   if (p.groups == 1 || p.group_inputs != p.group_outputs || p.transposed) return nullptr;
-  if (p.group_inputs == 1) return &single_channels_kernel(set);
-#if defined(__x86_64__)
-  const QDepthwiseKernel& kernel = qdepthwise_small_groups_vnni();
-  if (set >= kernel.set && has_small_groups(p)) return &kernel;
-#endif
-  return nullptr;
+  const QDepthwiseKernel* best = nullptr;
+#define ET_QDEPTHWISE_KERNEL(function, lowest) \
+  if (set >= InstructionSet::lowest && p.group_inputs == 1) best = &function();
+#define ET_QSMALL_GROUPS_KERNEL(function, lowest, channels) \
+  if (set >= InstructionSet::lowest && is_small_group(p.group_inputs, channels)) best = &function();
+#include <executorch/kernels/engine/qdepthwise/kernels.inc>
+#undef ET_QSMALL_GROUPS_KERNEL
+#undef ET_QDEPTHWISE_KERNEL
+  return best;
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 //
 //   sum[y, x, c] = bias[c] + sum over ky, kx of (in[y', x', c] - zero_point) * weight[c, ky, kx]
 //
-// or, with AVX-512 and VNNI, 4, 8 or 16 inputs and as many outputs:
+// or, with some instruction sets (kernels.inc), G inputs and as many outputs:
 //
 //   sum[y, x, c] = bias[c] + sum over ky, kx, i < G of
 //       (in[y', x', c / G * G + i] - zero_point) * weight[c, ky, kx, i]

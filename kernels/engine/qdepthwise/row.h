@@ -71,12 +71,9 @@ struct QDepthwiseKernel {
 };
 
 #define ET_QDEPTHWISE_KERNEL(function, set) const QDepthwiseKernel& function();
+#define ET_QSMALL_GROUPS_KERNEL(function, set, channels) ET_QDEPTHWISE_KERNEL(function, set)
 #include <executorch/kernels/engine/qdepthwise/kernels.inc>
+#undef ET_QSMALL_GROUPS_KERNEL
 #undef ET_QDEPTHWISE_KERNEL
-
-#if defined(__x86_64__)
-/// For groups of 4, 8 or 16 channels.
-const QDepthwiseKernel& qdepthwise_small_groups_vnni();
-#endif
 
 }  // namespace executorch::kernels::engine

@@ -163,9 +163,9 @@ VNNI void to_floats(const QDepthwiseRow& row, float* out, size_t stride, const Q
 
 }  // namespace
 
-const QDepthwiseKernel& qdepthwise_small_groups_vnni() {
-  static constexpr QDepthwiseKernel kKernel = {
-      InstructionSet::Avx512Vnni, "qdepthwise_small_groups_vnni", kLayout, to_bytes, to_floats};
+const QDepthwiseKernel& qsmall_groups_vnni() {
+  static constexpr QDepthwiseKernel kKernel = {InstructionSet::Avx512Vnni, "qsmall_groups_vnni",
+                                               kLayout, to_bytes, to_floats};
   return kKernel;
 }
 
