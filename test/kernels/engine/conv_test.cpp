@@ -240,38 +240,19 @@ TEST(Conv2d, FirstLayersOfFewChannelsMatchDoublePrecision) {
   }
 }
 
+/// Groups of few channels, with as many outputs as inputs.
+Case grouped_case(Random& random) {
+  const size_t channels = random.one_of<size_t>({2, 4, 8, 16});
+  return random_case(random, random.size(2, 40 / channels + 5), channels, channels);
+}
+
 TEST(Conv2d, GroupsOfFewChannelsMatchDoublePrecision) {
   Random random(37);
   for (int i = 0; i < 60; ++i) {
-    const size_t channels = random.one_of<size_t>({2, 4, 8, 16});
-    Case c = random_case(random, random.size(2, 40 / channels + 5), channels, channels);
+    Case c = grouped_case(random);
     c.input = {random.size(1, 9), random.size(1, 20)};
     expect_everywhere(c, random);
     if (HasFatalFailure()) return;
-  }
-}
-
-TEST(Conv2d, GroupsOfFewChannelsReadTheirOwnInputs) {
-  Random random(38);
-  for (const size_t channels : {2, 4, 8, 16}) {
-    Case c = random_case(random, 5, channels, channels);
-    c.has_residual = false;
-    c.activation = Activation::None;
-    Operands operands(c, random);
-    for (size_t i = 0; i < operands.input.size(); ++i) {
-      if (i % c.input_pixel() / channels % 2 == 1) operands.input[i] = INFINITY;
-    }
-    CallingThread alone;
-    for (const InstructionSet set : instruction_sets()) {
-      const Conv2d conv = Conv2d::plan(c.params, c.batch, c.input, set);
-      const Floats output = run(c, operands, conv, alone);
-      for (size_t i = 0; i < output.size(); ++i) {
-        const size_t channel = i % c.output_pixel();
-        if (channel < c.outputs() && channel / channels % 2 == 0) {
-          ASSERT_TRUE(std::isfinite(output[i])) << name_of(set) << c.text();
-        }
-      }
-    }
   }
 }
 
@@ -456,9 +437,10 @@ TEST(Conv2d, AConvolutionMayRoundTheFactorsOfTheNextConvolution) {
 TEST(Conv2d, ANumberThatIsNotFiniteChangesOnlyWhatItIsPartOf) {
   Random random(17);
   CallingThread alone;
-  for (int i = 0; i < 24; ++i) {
-    Case c = i % 3 == 0   ? winograd_case(random)
-             : i % 3 == 1 ? random_case(random, random.size(8, 40), 1, 1)
+  for (int i = 0; i < 32; ++i) {
+    Case c = i % 4 == 0   ? winograd_case(random)
+             : i % 4 == 1 ? random_case(random, random.size(8, 40), 1, 1)
+             : i % 4 == 2 ? grouped_case(random)
                           : random_case(random, 1, random.size(2, 30), random.size(1, 50));
     c.activation = Activation::None;
     Operands operands(c, random);
