@@ -111,8 +111,8 @@ bool WindowLoops::fit() const {
   constexpr int64_t kLimit = int64_t(1) << 31;
   int64_t outputs = 1, taps = 1;
   for (const WindowAxis& a : axis) {
-    outputs *= a.outputs;
-    taps *= a.taps;
+    outputs *= std::min(a.outputs, kLimit);
+    taps *= std::min(a.taps, kLimit);
     if (outputs >= kLimit || taps >= kLimit) return false;
   }
   return true;
