@@ -101,14 +101,16 @@ class XnnpackBackend final : public runtime::BackendInterface {
 
   [[nodiscard]] Error set_option(runtime::BackendOptionContext&,
                                  const Span<BackendOption>& options) override {
-    return change_settings(options);
+    return or_no_memory("xnnpack: options", [&] { return change_settings(options); });
   }
   [[nodiscard]] Error get_option(runtime::BackendOptionContext&,
                                  Span<BackendOption>& options) override {
-    for (BackendOption& option : options) {
-      ET_CHECK_OK_OR_RETURN_ERROR(current_settings().get(option));
-    }
-    return Error::Ok;
+    return or_no_memory("xnnpack: options", [&] {
+      for (BackendOption& option : options) {
+        ET_CHECK_OK_OR_RETURN_ERROR(current_settings().get(option));
+      }
+      return Error::Ok;
+    });
   }
 
   [[nodiscard]] runtime::Scratch scratch(DelegateHandle* handle) const override {
