@@ -1,8 +1,9 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// replay [--mutations=N] [--seed=S] [--only=KERNEL] FILE...
+// replay [--mutations=N] [--extremes] [--seed=S] [--only=KERNEL] FILE...
 // Runs recorded calls and compares the results with eager's; with mutations, runs N changed copies
-// of each call instead, which may fail but neither crash nor hang. Each kernel runs in a process of
-// its own, so that one that crashes hides no other. Without --only, every registered kernel must be
+// of each call instead, and with extremes, copies with values at the limits of their types
+// (extremes.h), which may fail but neither crash nor hang. Each kernel runs in a process of its
+// own, so that one that crashes hides no other. Without --only, every registered kernel must be
 // called.
 #include <signal.h>
 #include <sys/wait.h>
@@ -17,6 +18,7 @@
 
 #include <executorch/runtime/kernel/operator_registry.h>
 
+#include "replay/extremes.h"
 #include "replay/mutate.h"
 #include "replay/recorded_call.h"
 #include "replay/run_call.h"
@@ -50,6 +52,7 @@ void die(int number) {
 
 struct Options {
   size_t mutations = 0;
+  bool extremes = false;
   uint64_t seed = 1;
   std::string only;
   std::vector<const char*> files;
@@ -62,6 +65,8 @@ Options read_options(int count, char** arguments) {
     const std::string value = argument.substr(argument.find('=') + 1);
     if (argument.rfind("--mutations=", 0) == 0) {
       options.mutations = std::strtoul(value.c_str(), nullptr, 10);
+    } else if (argument == "--extremes") {
+      options.extremes = true;
     } else if (argument.rfind("--seed=", 0) == 0) {
       options.seed = std::strtoull(value.c_str(), nullptr, 10);
     } else if (argument.rfind("--only=", 0) == 0) {
@@ -86,16 +91,24 @@ std::string run(Call call, bool mutated) {
 
 int run_all(const std::vector<Call>& calls, const Options& options) {
   int faults = 0;
+  const auto examine = [&](Call call, bool changed) {
+    const std::string fault = run(std::move(call), changed);
+    if (fault.empty()) return;
+    std::fprintf(stderr, "%s\n  %s\n", current.c_str(), fault.c_str());
+    ++faults;
+  };
   for (size_t i = 0; i < calls.size() && faults < kMaxFaults; ++i) {
-    for (size_t m = 0; m < (options.mutations == 0 ? 1 : options.mutations); ++m) {
+    if (options.extremes) {
+      oracle::each_extreme(calls[i], [&](Call call) { examine(std::move(call), true); });
+    } else if (options.mutations == 0) {
+      examine(calls[i], false);
+    }
+    const int before = faults;
+    for (size_t m = 0; m < options.mutations && faults == before; ++m) {
       Call call = calls[i];
       oracle::Random random(options.seed * 1000003 + i * 1009 + m);
-      if (options.mutations != 0) oracle::mutate(call, random);
-      const std::string fault = run(std::move(call), options.mutations != 0);
-      if (fault.empty()) continue;
-      std::fprintf(stderr, "%s\n  %s\n", current.c_str(), fault.c_str());
-      ++faults;
-      break;
+      oracle::mutate(call, random);
+      examine(std::move(call), true);
     }
   }
   return faults == 0 ? 0 : 1;
