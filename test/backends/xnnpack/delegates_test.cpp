@@ -1,6 +1,8 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // State that delegates share, and options that change it.
 #include <atomic>
+#include <filesystem>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -169,6 +171,36 @@ TEST(Delegates, MethodsOfAProgramRunOnSeveralThreads) {
       4, 10, &global, [](size_t i) { return std::make_shared<ThreadPool>(1 + i % 2); },
       module->program());
   EXPECT_EQ(packed_bytes(), 0u);
+}
+
+TEST(Delegates, OptionsOfTheProcessChangeWhileOthersLoadAndExecute) {
+  runtime::runtime_init();
+  const std::unique_ptr<Module> module = two_sizes();
+  ASSERT_EQ(module->load(), Error::Ok);
+  const std::string cache = testing::TempDir() + "options_of_the_process.cache";
+  std::atomic<bool> is_over{false};
+  std::thread changes([&] {
+    runtime::BackendOptions<3> options;
+    for (int round = 0; !is_over || round % 6 != 0; ++round) {
+      ASSERT_EQ(options.set_option(workspace_sharing_mode_option_key, (round + 1) % 3), Error::Ok);
+      ASSERT_EQ(options.set_option(weight_cache_option_key, round % 2 != 0), Error::Ok);
+      ASSERT_EQ(options.set_option(packed_cache_path_option_key,
+                                   (round + 1) % 6 < 3 ? "" : cache.c_str()),
+                Error::Ok);
+      ASSERT_EQ(runtime::set_option(xnnpack_backend_key, options.view()), Error::Ok);
+      ASSERT_EQ(runtime::get_option(xnnpack_backend_key, options.view()), Error::Ok);
+    }
+    ASSERT_EQ(options.set_option(packed_cache_path_option_key, ""), Error::Ok);
+    ASSERT_EQ(runtime::set_option(xnnpack_backend_key, options.view()), Error::Ok);
+  });
+  for (int round = 0; round < 5; ++round) {
+    run_at_once(
+        3, 3, nullptr, [](size_t i) { return std::make_shared<ThreadPool>(1 + i % 2); },
+        module->program());
+  }
+  is_over = true;
+  changes.join();
+  std::filesystem::remove(cache);
 }
 
 }  // namespace
