@@ -2,8 +2,8 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 # Executions of programs on several threads under ThreadSanitizer: the tests of the executor, of Module and of the thread
 # pool, with loading, cancelling, destroying, fork() and exit at the same time (module_lifetime_test.cpp), real kernels and
-# delegates (test/concurrent_programs.py), runners, tokenizers, and what XNNPACK delegates share. XNNPACK's own code is not
-# instrumented; its callers and threads are. Needs an environment that test/run.sh has made.
+# delegates (test/concurrent_programs.py), runners, tokenizers, and state that XNNPACK delegates share. XNNPACK's callers and
+# threads are instrumented, its code is excluded. Needs an environment that test/run.sh has made.
 source "$(dirname "$0")/../.ci/environment.sh"
 cd "$root"
 make_venv

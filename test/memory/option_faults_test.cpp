@@ -38,7 +38,7 @@ TEST(OptionFaults, OptionsThatCannotBeAllocatedAreAnError) {
   runtime::runtime_init();
   constexpr auto backend = backends::xnnpack::xnnpack_backend_key;
   if (runtime::get_backend_class(backend) == nullptr) {
-    GTEST_SKIP() << "this build has no XnnpackBackend";
+    GTEST_SKIP() << "this build lacks XnnpackBackend";
   }
   const std::string longer_than_a_short_string(100, 'x');
   runtime::BackendOptions<1> options;
