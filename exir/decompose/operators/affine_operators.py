@@ -2,7 +2,8 @@
 """Decompositions of torchao's `quantize_` operators (`torchao::…_affine`) to operators of backends and kernels.
 
 Weights and scales are bit-identical. Zero points chosen at run time are those of XNNPACK (the candidate with the
-smaller error), which can differ from torchao's by one.
+smaller error), which can differ from torchao's by one. `quantize_per_token` adds them before it rounds and torchao
+afterwards, so that a value halfway between two integers can become the other one.
 """
 
 from __future__ import annotations
