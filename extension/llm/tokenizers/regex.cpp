@@ -255,7 +255,7 @@ class Matcher {
 
 }  // namespace
 
-Result<Regex> Regex::compile(const std::string& given) {
+Result<Regex> Regex::compile(const std::string& given, Dialect dialect) {
   if (given.size() > kMaxPattern) {
     ET_LOG(Error, "tokenizer: a pattern has %zu bytes, expected at most %zu", given.size(),
            kMaxPattern);
@@ -269,10 +269,12 @@ Result<Regex> Regex::compile(const std::string& given) {
   int error = 0;
   PCRE2_SIZE place = 0;
   const auto code = std::make_shared<Code>();
+  const uint32_t ends =
+      dialect == Dialect::Oniguruma ? PCRE2_MULTILINE : uint32_t{PCRE2_DOLLAR_ENDONLY};
   // \C, a single byte, would divide characters.
   code->code =
       pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
-                    PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT,
+                    PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT | ends,
                     &error, &place, nullptr);
   if (code->code == nullptr) {
     ET_LOG(Error, "tokenizer: '%s' is not a valid pattern (byte %zu)", given.c_str(),
@@ -288,10 +290,11 @@ Result<std::vector<Range>> Regex::find_all(std::string_view text, StepBudget& st
     ET_LOG(Error, "tokenizer: text cannot be matched: expected UTF-8");
     return Error::RegexFailure;
   }
+  std::vector<Range> matches;
+  if (text.empty()) return matches;
   Matcher matcher(code_->code, text, steps);
   if (!matcher.ready()) return Error::Internal;
-  std::vector<Range> matches;
-  size_t at = 0;
+  size_t at = 0, last_end = SIZE_MAX;
   while (at <= text.size()) {
     const int count = matcher.match(at);
     if (count == PCRE2_ERROR_NOMATCH) break;
@@ -300,9 +303,10 @@ Result<std::vector<Range>> Regex::find_all(std::string_view text, StepBudget& st
       return Error::RegexFailure;
     }
     const PCRE2_SIZE* const places = matcher.places();
-    if (places[0] >= at && places[1] > places[0]) {
+    const bool is_repeated = places[0] == places[1] && places[1] == last_end;
+    if (places[0] >= at && places[1] >= places[0] && !is_repeated) {
       matches.emplace_back(places[0], places[1]);
-      at = places[1];
+      at = last_end = places[1];
       continue;
     }
     at = std::max(at, places[1]) + 1;

@@ -34,11 +34,15 @@ class StepBudget {
 /// Copies share the compiled pattern.
 class Regex {
  public:
+  /// ^ and $ match at lines in Oniguruma (the package "tokenizers"), at the ends of the text in
+  /// Rust (tiktoken).
+  enum class Dialect : uint8_t { Oniguruma, Rust };
   /// RegexFailure, after a log message, for an invalid pattern.
-  static Result<Regex> compile(const std::string& pattern);
+  static Result<Regex> compile(const std::string& pattern, Dialect dialect = Dialect::Oniguruma);
 
-  /// All matches that are not empty, from left to right. RegexFailure for text that is not UTF-8,
-  /// or that takes more steps to match than are left.
+  /// All matches, from left to right, as the package "tokenizers" finds them: an empty text has
+  /// none, and an empty match directly behind another match does not count. RegexFailure for
+  /// invalid UTF-8, or when `steps` runs out.
   Result<std::vector<Range>> find_all(std::string_view text, StepBudget& steps) const;
 
  private:

@@ -55,6 +55,7 @@ void cut(const PreTokenizer& step, const Word& word, const std::vector<Range>& m
     parts = std::move(joined);
   }
   const auto add = [&](const Range& range) {
+    if (range.first == range.second) return;  // an empty match
     words.push_back({word.text.substr(range.first, range.second - range.first),
                      word.is_first && range.first == 0});
   };

@@ -51,7 +51,7 @@ Error BytePairs::finish(const std::string& pattern) {
     }
   }
   special_index_ = PieceIndex({special_.begin(), special_.end()});
-  auto compiled = Regex::compile(pattern);
+  auto compiled = Regex::compile(pattern, Regex::Dialect::Rust);
   if (!compiled.ok()) return compiled.error();
   pattern_ = std::move(*compiled);
   return Error::Ok;

@@ -7,7 +7,7 @@ import random
 import struct
 
 import pytest
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 from executorch.extension.llm.runner import Tokenizer as Ours
 from executorch.runtime.errors import InvalidArgumentError
@@ -106,6 +106,19 @@ def test_added_tokens_strip_white_space_in_linear_time(tmp_path):
     assert len(Ours(str(tmp_path)).encode(" " * 1_000_000)) == 1_000_000  # the squared length would take hours
 
 
+def _check_words(divided, text, folder, normalizer=None):
+    """Compare the words of a text with the package's; each has a token of its own."""
+    reference = Tokenizer(models.WordLevel({}, unk_token="[UNK]"))
+    if normalizer is not None:
+        reference.normalizer = normalizer
+    reference.pre_tokenizer = divided
+    normalized = text if normalizer is None else normalizer.normalize_str(text)
+    words = {word for word, _ in divided.pre_tokenize_str(normalized)}
+    reference.model = models.WordLevel({word: i for i, word in enumerate(["[UNK]", *sorted(words)])}, "[UNK]")
+    reference.save(str(folder / "tokenizer.json"))
+    assert list(Ours(str(folder)).encode(text)) == reference.encode(text).ids
+
+
 # Letters, numbers of all kinds, an alphabetic symbol, marks, connectors, a joiner and spaces.
 CLASSES = "aÉ①bⒶ\u0345d\u0301_‿²٣Ⅳ\u200d-+ \u180e\u2028ﬁ\u0903x"
 
@@ -129,12 +142,22 @@ CLASSES = "aÉ①bⒶ\u0345d\u0301_‿²٣Ⅳ\u200d-+ \u180e\u2028ﬁ\u0903x"
 def test_classes_of_characters_are_those_of_the_package(pattern, tmp_path):
     # [^\W] lacks alphabetic symbols, as a comment in regex.cpp says.
     text = CLASSES.replace("Ⓐ", "") if r"[^\W" in pattern else CLASSES
-    reference = Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
-    reference.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), "isolated")
-    words = {word for word, _ in reference.pre_tokenizer.pre_tokenize_str(text * 2)}
-    reference.model = models.WordLevel({word: i for i, word in enumerate(["[UNK]", *sorted(words)])}, "[UNK]")
-    reference.save(str(tmp_path / "tokenizer.json"))
-    assert list(Ours(str(tmp_path)).encode(text * 2)) == reference.encode(text * 2).ids
+    _check_words(pre_tokenizers.Split(Regex(pattern), "isolated"), text * 2, tmp_path)
+
+
+BEHAVIORS = ("removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous")
+EMPTY = [r"(?=(\d{3})+(?!\d))", "(?=[A-Z])", "a*", "x?", r"\b", "|b", "$", "^", r"(?<=\s)|B", r"(?!\S)"]
+
+
+@pytest.mark.parametrize("pattern", EMPTY)
+def test_empty_matches_divide_and_replace_as_in_the_package(pattern, tmp_path):
+    text = "aabAB 1234567é\n xaXé12 "
+    for behavior in BEHAVIORS:
+        for invert in (False, True):
+            _check_words(pre_tokenizers.Split(Regex(pattern), behavior, invert), text, tmp_path)
+    replaced = normalizers.Replace(Regex(pattern), "-")
+    for normalized in ("", "é", "baa", text):
+        _check_words(pre_tokenizers.Punctuation(), normalized, tmp_path, replaced)
 
 
 LETTERS = {"[UNK]": 0, "a": 1, "b": 2, "##a": 3, "##b": 4}

@@ -8,6 +8,7 @@ import struct
 
 import pytest
 import sentencepiece
+import tiktoken
 
 from executorch.extension.llm.runner import Tokenizer
 from executorch.runtime.errors import InvalidArgumentError
@@ -83,6 +84,14 @@ def test_broken_files_of_tiktoken_are_refused(tmp_path):
     refused(path, whole, special_tokens=["<a>"])
     refused(path, whole, pattern="(")
     refused(path, whole, bos_token_index=256)
+
+
+def test_anchors_of_tiktoken_match_at_the_ends_of_the_text_alone(tmp_path):
+    ranks, pattern = byte_ranks(900), r"^\w+|\w+$|\s|\w"
+    reference = tiktoken.Encoding("test", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+    ours = Tokenizer(str(write_tiktoken(tmp_path / "tokenizer.model", ranks)), pattern=pattern)
+    for text in ("in", "in\nin", "in in\n", "\nin in", "in in in"):
+        assert ours.encode(text) == reference.encode(text), text
 
 
 def test_llama_3_special_tokens_are_the_default_of_tiktoken(tmp_path):
