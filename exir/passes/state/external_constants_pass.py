@@ -53,6 +53,8 @@ def tag_external_mutable_weights(program: ExportedProgram) -> None:
 def delegate_external_constants_pass_unlifted(module: torch.nn.Module, gen_tag_fn: FileOf | None = None) -> PassResult:
     """Select files for the weights of delegates in an `ExportedProgram.module()`, which is then exported again.
 
+    Call it after `convert_pt2e`, whose quantized weights are new constants without the metadata of the old ones.
+
     gen_tag_fn: maps a weight's `get_attr` node to a file name without ending, or to None for the program file.
     """
     tagged = False
