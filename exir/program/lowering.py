@@ -14,6 +14,7 @@ from executorch.exir.capture import EdgeCompileConfig
 from executorch.exir.decompose.call_body import aten_operator
 from executorch.exir.decompose.constant_scalars import states_of
 from executorch.exir.passes.simplify.fold_constants import fold_for_backends
+from executorch.exir.passes.simplify.index_repeated_places import index_repeated_places
 from executorch.exir.program.edge import edge_program, methods_of
 from executorch.exir.program.edge_manager import EdgeProgramManager
 from executorch.exir.program.late_decomposition import calls_of, decompose_calls
@@ -102,6 +103,7 @@ def lower(
     for name, wanted in chosen.items():
         if wanted:
             fold_for_backends(manager.exported_program(name))
+            index_repeated_places(manager.exported_program(name))
     if generate_etrecord:
         manager.record_from(dict(methods), transformed=transform_passes is not None)
     for position in range(max((len(wanted) for wanted in chosen.values()), default=0)):

@@ -69,6 +69,8 @@ def _refuse_index(node: Node, program: ExportedProgram) -> Rejection | None:
     places = torch.broadcast_shapes(*(index.meta["val"].shape for index in indexed.values()))
     if len(places) != 1 and (rejection := refusal_of_reshape(node.meta["val"].shape)) is not None:
         return rejection
+    if any(index.meta["val"].numel() == places.numel() for index in indexed.values()):
+        return None  # the payload has 4 bytes for each place, the index that it replaces 4 or 8
     return refusal_of_places(node, places.numel())
 
 

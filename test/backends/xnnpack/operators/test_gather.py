@@ -81,6 +81,37 @@ def test_a_gather_from_booleans() -> None:
     assert torch.equal(torch.as_tensor(run(lowered.buffer, (x,))[0]), module(x))
 
 
+_REPEATED: dict[str, tuple[tuple[int, ...], int, torch.Tensor]] = {
+    "relative distances": ((2, 4, 8), -1, _DISTANCES),
+    "the same places in all rows": ((2, 6, 5), 1, torch.tensor([5, 0, 0, 2])[:, None]),
+    "a kept dimension of constant size": ((2, 3, 4, 8), 3, _DISTANCES),
+    "more places than are free": ((2, 300, 9), 2, _places(9, 300, 300)),
+}
+
+
+@pytest.mark.parametrize("name", _REPEATED)
+def test_a_gather_of_places_that_a_dynamic_batch_repeats_does_not_split_the_delegate(name: str) -> None:
+    shape, dim, places = _REPEATED[name]
+    sizes = [
+        *shape[1 : -places.dim()],
+        *(read if size == 1 else size for size, read in zip(places.shape, shape[-places.dim() :], strict=True)),
+    ]
+    module = Function(lambda x: x.abs().gather(dim, places.expand(x.shape[0], *sizes)).neg())
+    lowered = _lowered(module, torch.randn(shape), {0: Dim("batch", min=1, max=5)})
+    assert _delegates(lowered) == 1 and not lowered.verdict.methods[0].fallbacks
+    for batch in (1, 5):
+        x = torch.randn(batch, *shape[1:])
+        assert torch.equal(torch.as_tensor(run(lowered.buffer, (x,))[0]), module(x))
+
+
+@pytest.mark.parametrize("places", [[[0, -1]], [[0, 4]]], ids=["negative", "too large"])
+def test_a_repeated_place_outside_of_its_dimension_is_refused_as_in_eager(places: list[list[int]]) -> None:
+    module = Function(lambda x: x.abs().gather(1, torch.tensor(places).expand(x.shape[0], 2)))
+    lowered = _lowered(module, torch.randn(2, 4), {0: Dim("batch", min=1, max=5)})
+    with pytest.raises(RuntimeError):
+        run(lowered.buffer, (torch.randn(3, 4),))
+
+
 def test_a_gather_from_a_dimension_of_varying_size_runs_on_kernels() -> None:
     module = _gather(1, torch.tensor([[2, 0], [1, 1]]))
     lowered = _lowered(module, torch.randn(2, 4), {1: Dim("columns", min=3, max=6)})
