@@ -37,7 +37,7 @@ def compiler_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tmp_path_fac
 
 
 def pytest_collection_finish() -> None:
-    """Exempt what is imported and collected from garbage collection, which would search it in each collection."""
+    """Exempt modules and tests from garbage collection, which would search them in each collection."""
     gc.collect()
     gc.freeze()
 

@@ -12,8 +12,8 @@
 namespace executorch::kernels::engine {
 
 /// How a kernel packs a block of channels. A block's sums are `taps` vectors of `lanes` groups of
-/// four; a step multiplies `taps` taps of each channel, whose weights are next to each other. For
-/// groups of several channels, a tap is one input of a pixel: windows have taps for all inputs.
+/// four; a step multiplies `taps` taps of each channel, whose weights are next to each other. Where
+/// groups have more than one channel, a tap is one input of a pixel.
 /// Vectors of channels that are interleaved within lanes of 16 bytes give sums in this order.
 struct QDepthwiseLayout {
   size_t lanes, taps;

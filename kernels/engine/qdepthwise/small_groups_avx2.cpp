@@ -22,7 +22,7 @@ ET_AVX2_INLINE __m256 floats_at(const int8_t* bytes) {
   return _mm256_loadu_ps(reinterpret_cast<const float*>(bytes));
 }
 
-/// The inputs of `count` outputs, all of a block or half of them, as pairs.
+/// The inputs of a block's `count` outputs, kBlock or half as many, as pairs.
 ET_AVX2_INLINE __m256i pairs_at(const int8_t* pixel, size_t count) {
   __m128i bytes = _mm_setzero_si128();
   if (count == kBlock) {
