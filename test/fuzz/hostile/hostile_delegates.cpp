@@ -108,6 +108,28 @@ Rows shared_arguments() {
             w.run(delegate(kOneOutput, {a, between}));
             w.run(delegate(3, {between, a, out}));
           }),
+      row("DelegatesOfOnePayloadHaveOtherArguments",
+          [](W& w, int32_t a, int32_t out) {
+            w.plan().delegates.assign(4, w.plan().delegates[0]);
+            const int32_t wide = w.planned(Type::DOUBLE, {64}), scalar = w.planned(Type::BYTE, {});
+            const int32_t dynamic = w.planned(kFloat, {2, 3, 4}, Dynamism::DYNAMIC_BOUND);
+            w.run(delegate(0, {a, wide}));
+            w.run(delegate(1, {wide, w.ints({1}), w.value(none()), scalar}));
+            w.run(delegate(2, {tensors(w, {scalar, wide}), dynamic}));
+            w.run(delegate(3, {dynamic, a, out}));
+            w.run(jump_false(condition(w), 0));
+          }),
+      row("DelegatesOfTwoMethodsHaveOnePayload",
+          [](W& w, int32_t a, int32_t out) {
+            W other;
+            const int32_t b = other.input(other.planned(Type::LONG, {3, 5}));
+            other.run(delegate(0, {b, b, other.output(other.planned(Type::BOOL, {7}))}));
+            TestPlan second = other.finish().plans[0];
+            second.name = "second";
+            second.delegates = {w.plan().delegates[0]};
+            w.program().plans.push_back(second);
+            w.run(delegate(kOneOutput, {a, out}));
+          }),
       row("ADelegateIsCalledWithOtherArguments",
           [](W& w, int32_t a, int32_t out) {
             const int32_t wide = w.planned(Type::DOUBLE, {64});

@@ -240,6 +240,17 @@ Rows methods() {
       two("TwoMethodsShareAState", state_in(32, 1, {4}), states),
       two("TwoMethodsShareAStateAtOtherPlaces", state_in(48, 2, {4}), states),
       two("TwoMethodsShareAStateOfOtherSizes", state_in(32, 2, {2, 1}), states),
+      two(
+          "TwoMethodsShareAStateOfOtherDtypes",
+          [](W& w, int32_t a, int32_t out) {
+            const int32_t id = w.at(32, Type::SHORT, {8});
+            w.tensor_at(id).data_buffer_idx = 1;
+            w.tensor_at(id).name = "state";
+            w.add(id, id, id);
+            w.add(a, a, out);
+          },
+          states),
+      two("AStateHasTheBytesOfTwoStatesOfTheOtherMethod", state_in(32, 1, {8}), states),
       two("AMethodsNameIsThatOfAPlan", copy,
           [](TestProgram& p) {
             p.plans[1].name = "executorch.plan.forward";
@@ -283,6 +294,13 @@ Rows methods() {
       two(
           "ASecondMethodsPlaceIsBeyondItsBuffer", copy,
           [](TestProgram& p) { p.plans[1].buffer_sizes = {0, 20}; }, "its planned buffer"),
+      two(
+          "ASecondMethodsBufferIsOneOfTheFirst", copy,
+          [](TestProgram& p) {
+            p.plans[0].buffer_sizes.push_back(4096);
+            p.plans[1].values[0].tensor.memory_id = 2;
+          },
+          "planned buffer 2 of 2"),
       two("ASecondMethodsStateIsBeyondItsSegment", state_in(32, 2, {5}), states,
           "its mutable data segment"),
   };
