@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 #include <executorch/extension/memory_allocator/physical_memory.h>
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -8,9 +9,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 
 #include <executorch/runtime/core/overflow.h>
+#include <executorch/runtime/platform/log.h>
 
 namespace executorch::extension {
 
@@ -39,11 +42,20 @@ class Path final {
   char text_[PATH_MAX];
 };
 
-/// The number in a file; UINT64_MAX for other contents, such as `max`.
+/// The limit if a file was not opened: 0 if that may succeed later, UINT64_MAX otherwise.
+uint64_t limit_without_file() {
+  return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? 0 : UINT64_MAX;
+}
+
+/// The number in a file, at least 1; UINT64_MAX for other contents, such as `max`.
 uint64_t number_in(const Path& path) {
   const File file = path.open();
+  if (file == nullptr) {
+    return limit_without_file();
+  }
   uint64_t number = 0;
-  return file != nullptr && fscanf(file.get(), "%20" SCNu64, &number) == 1 ? number : UINT64_MAX;
+  return fscanf(file.get(), "%20" SCNu64, &number) == 1 ? std::max<uint64_t>(number, 1)
+                                                        : UINT64_MAX;
 }
 
 /// The smallest limit of a group and of its parents up to the folder of the mount. In a container,
@@ -92,9 +104,12 @@ uint64_t machine_memory() {
 uint64_t internal::control_group_limit(const char* root) {
   // Lines such as "0::/group" (version 2) and "4:cpu,memory:/group" (version 1).
   const File groups = Path(root, "/proc/self", "", 0, "cgroup").open();
+  if (groups == nullptr) {
+    return limit_without_file();
+  }
   uint64_t smallest = UINT64_MAX;
   char line[PATH_MAX];
-  while (groups != nullptr && fgets(line, sizeof(line), groups.get()) != nullptr) {
+  while (fgets(line, sizeof(line), groups.get()) != nullptr) {
     line[strcspn(line, "\n")] = '\0';
     char* const controllers = strchr(line, ':');
     char* const group = controllers == nullptr ? nullptr : strchr(controllers + 1, ':');
@@ -114,12 +129,23 @@ uint64_t internal::control_group_limit(const char* root) {
 }
 
 size_t three_quarters_of_memory() {
-  static const size_t bytes = [] {
-    const uint64_t memory = std::min(machine_memory(), internal::control_group_limit(""));
-    return memory == UINT64_MAX
-               ? size_t{0}
-               : static_cast<size_t>(std::clamp<uint64_t>(memory / 4 * 3, 1, SIZE_MAX));
-  }();
+  static std::atomic<size_t> known{0};
+  if (const size_t bytes = known.load(); bytes != 0) {
+    return bytes;
+  }
+  const uint64_t groups = internal::control_group_limit("");
+  const uint64_t memory = std::min(machine_memory(), groups == 0 ? UINT64_MAX : groups);
+  const size_t bytes = memory == UINT64_MAX
+                           ? size_t{0}
+                           : static_cast<size_t>(std::clamp<uint64_t>(memory / 4 * 3, 1, SIZE_MAX));
+  if (groups == 0) {
+    ET_LOG(Error,
+           "no file descriptor or memory to read the memory limits of control groups; until they "
+           "are read, the limit is %zu bytes, three quarters of the machine's memory",
+           bytes);
+  } else {
+    known = bytes;
+  }
   return bytes;
 }
 

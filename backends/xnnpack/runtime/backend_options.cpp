@@ -114,7 +114,10 @@ Error Settings::set(const BackendOption& option) {
     return Error::Ok;
   }
   if (is_called(option, max_workspace_bytes_option_key)) {
-    return read_bytes(option, max_workspace_bytes);
+    size_t bytes = 0;
+    ET_CHECK_OK_OR_RETURN_ERROR(read_bytes(option, bytes));
+    max_workspace_bytes = bytes;
+    return Error::Ok;
   }
   ET_CHECK_OR_RETURN_ERROR(is_called(option, packed_cache_path_option_key), NotFound,
                            "xnnpack: unknown option %.*s",
@@ -136,11 +139,12 @@ Error Settings::get(BackendOption& option) const {
   }
   std::array<char, runtime::kMaxOptionValueLength> text{};
   if (is_called(option, max_workspace_bytes_option_key)) {
-    if (max_workspace_bytes <= INT_MAX) {
-      option.value = static_cast<int>(max_workspace_bytes);
+    const size_t limit = workspace_limit();
+    if (limit <= INT_MAX) {
+      option.value = static_cast<int>(limit);
       return Error::Ok;
     }
-    snprintf(text.data(), text.size(), "%zu", max_workspace_bytes);
+    snprintf(text.data(), text.size(), "%zu", limit);
   } else if (is_called(option, compute_precision_option_key)) {
     const std::string_view name = precision ? name_of(*precision) : "";
     name.copy(text.data(), text.size() - 1);

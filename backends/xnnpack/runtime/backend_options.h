@@ -33,8 +33,12 @@ struct Settings {
   std::string cache_path;
   /// Unset: the precision of the export.
   std::optional<kernels::engine::Precision> precision;
-  /// 0: no limit.
-  size_t max_workspace_bytes = extension::three_quarters_of_memory();
+  /// 0: no limit. Unset: three quarters of the memory that the process may use.
+  std::optional<size_t> max_workspace_bytes;
+
+  size_t workspace_limit() const {
+    return max_workspace_bytes ? *max_workspace_bytes : extension::three_quarters_of_memory();
+  }
 
   /// Sets one option.
   /// @retval Error::InvalidArgument A value of another type or out of range.

@@ -1,6 +1,7 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
 // Limits of control groups, in a folder of files that stands for the folder `/`.
 #include <executorch/extension/memory_allocator/physical_memory.h>
+#include <executorch/runtime/platform/runtime.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -8,6 +9,9 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+
+#include "runtime/log_capture.h"
+#include "utils/no_descriptors.h"
 
 namespace executorch::extension {
 namespace {
@@ -87,6 +91,43 @@ TEST_F(ControlGroups, IgnoreOtherContents) {
     write("/sys/fs/cgroup/memory.max", text);
     EXPECT_EQ(limit(), UINT64_MAX) << text;
   }
+}
+
+TEST_F(ControlGroups, AreZeroWithoutADescriptorToReadThem) {
+  write_groups("0::/\n");
+  write("/sys/fs/cgroup/memory.max", "5000\n");
+  {
+    const executorch::testing::NoDescriptors none;
+    EXPECT_EQ(limit(), 0u);
+  }
+  EXPECT_EQ(limit(), 5000u);
+  write("/sys/fs/cgroup/memory.max", "0\n");
+  EXPECT_EQ(limit(), 1u);
+}
+
+/// Exits with 0 if the limits are read until that succeeds, and each failure is logged.
+[[noreturn]] void read_limits_without_and_with_descriptors() {
+  runtime::runtime_init();
+  const LogCapture log;
+  bool is_right = true;
+  for (const size_t failures : {1u, 2u}) {
+    const executorch::testing::NoDescriptors none;
+    is_right = is_right && three_quarters_of_memory() > 0 && log.messages().size() == failures;
+  }
+  is_right = is_right && three_quarters_of_memory() > 0;
+  {
+    const executorch::testing::NoDescriptors none;
+    is_right = is_right && three_quarters_of_memory() > 0;
+  }
+  is_right = is_right && log.messages().size() == 2 &&
+             log.contains("no file descriptor or memory to read the memory limits");
+  exit(is_right ? 0 : 1);
+}
+
+TEST(PhysicalMemoryDeathTest, IsReadAgainAfterThereWasNoDescriptor) {
+  // The child process starts anew, so it reads the limits itself.
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(read_limits_without_and_with_descriptors(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(PhysicalMemory, IsAtMostTheMachines) {

@@ -66,7 +66,7 @@ Result<std::unique_ptr<Delegate>> Delegate::create(const Payload& payload,
   std::unique_ptr<Delegate> delegate(new Delegate(payload));
   delegate->threads_ = std::move(options.threads);
   delegate->is_profiled_ = options.is_profiled;
-  delegate->limit_of_all_ = working_limit(options.settings.max_workspace_bytes);
+  delegate->limit_of_all_ = working_limit(options.settings.workspace_limit());
   delegate->workspace_ = workspace_for(options.settings.sharing, options.workspace_user);
   delegate->inputs_ = runtime::internal::count(payload.graph->input_ids());
   const std::vector<const fb_xnnpack::XValue*> values = values_by_id(*payload.graph);
@@ -98,7 +98,7 @@ Error Delegate::create_executor(const DelegateOptions& options) {
       Executor::create(payload_, constants_,
                        ExecutorOptions{weights_.get(), threads_.get(), is_profiled_,
                                        options.settings.precision.value_or(Precision::Float32),
-                                       options.settings.max_workspace_bytes}));
+                                       options.settings.workspace_limit()}));
   if (is_cached) {
     weights_->finish();
   }
