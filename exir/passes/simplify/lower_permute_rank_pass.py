@@ -1,5 +1,5 @@
 # Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-"""Merge dims that permutes between two views keep together, and drop dims of size 1."""
+"""Merge dims that unfolds, and permutes between two views, keep together, and drop dims of size 1."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from torch.fx.passes.infra.pass_base import PassResult
 
 from executorch.exir.graph_module import all_graph_modules
 from executorch.exir.passes.graph_pass import GraphPass
-from executorch.exir.rewrite.node_rewrite import argument, insert_before, with_values
+from executorch.exir.rewrite.node_rewrite import argument, insert_before, replace_by, with_values
 
 _VIEW, _PERMUTE = torch.ops.aten.view_copy.default, torch.ops.aten.permute_copy.default
-_UNSQUEEZE = torch.ops.aten.unsqueeze_copy.default
+_UNSQUEEZE, _UNFOLD = torch.ops.aten.unsqueeze_copy.default, torch.ops.aten.unfold_copy.default
+_SIZE = torch.ops.aten.sym_size.int
 _USUAL_RANK = 4
 """The rank of images and of heads of attention. Backends know such permutes, which stay as they are."""
 _LARGEST_RANK = 6
@@ -86,13 +87,56 @@ def _insert_permute(node: fx.Node, source: fx.Node, sizes: list[Any], permuted: 
     return insert_before(node, _PERMUTE, (view, order), {}, result.new_empty([values[at] for at in order]))
 
 
-def _read_past_views(node: fx.Node) -> None:
-    """Let the views of a view of `node` read `node`, if the first one has more dims than backends accept."""
-    for view in list(node.users):
-        if view.meta["val"].dim() > _LARGEST_RANK and all(user.target is _VIEW for user in view.users):
-            _read_past_views(view)
-            view.replace_all_uses_with(node)
-            view.graph.erase_node(view)
+def _sizes(node: fx.Node, where: fx.Node) -> list[Any]:
+    """Return the sizes of `node`, dynamic ones as nodes, which are inserted before `where` if no view has them."""
+    shape = node.meta["val"].shape
+    if node.target is _VIEW:
+        written = argument(node, "size")
+        return [size if isinstance(size, int) else written[dim] for dim, size in enumerate(shape)]
+    if node.target is _UNSQUEEZE:
+        source: Any = node.args[0]
+        sizes = _sizes(source, where)
+        sizes.insert(argument(node, "dim") % len(shape), 1)
+        return sizes
+    return [
+        size if isinstance(size, int) else insert_before(where, _SIZE, (node, dim), {}, size)
+        for dim, size in enumerate(shape)
+    ]
+
+
+def _read_past_views(view: fx.Node) -> bool:
+    """Remove the views before `view` that have more dims than backends accept."""
+    source: Any = view.args[0]
+    is_past = False
+    while source.target in (_VIEW, _UNSQUEEZE) and source.meta["val"].dim() > _LARGEST_RANK:
+        unread, source = source, source.args[0]
+        view.update_arg(0, source)
+        if not unread.users:
+            unread.graph.erase_node(unread)
+        is_past = True
+    return is_past
+
+
+def _rewrite_unfold(node: fx.Node) -> bool:
+    """Merge the dims before the unfolded one, and those after it."""
+    result: torch.Tensor = node.meta["val"]
+    source: Any = node.args[0]
+    dim = argument(node, "dimension") % (result.dim() - 1)
+    shape = source.meta["val"].shape
+    static = [size for size in shape if isinstance(size, int)]
+    if result.dim() <= _LARGEST_RANK or 0 in static or not all(isinstance(size, int) for size in shape[dim:]):
+        return False
+    sizes = _sizes(source, node)
+    before, after = math.prod(shape[:dim]), math.prod(shape[dim + 1 :])
+    merged = [before if isinstance(before, int) else -1, shape[dim], after]
+    view = insert_before(node, _VIEW, (source, merged), {}, result.new_empty([before, *merged[1:]]), source)
+    windows, width = result.shape[dim], argument(node, "size")
+    values = result.new_empty([before, windows, after, width])
+    unfold = insert_before(node, _UNFOLD, (view, 1, width, argument(node, "step")), {}, values)
+    replace_by(
+        node, insert_before(node, _VIEW, (unfold, [*sizes[:dim], windows, *sizes[dim + 1 :], width]), {}, result)
+    )
+    return True
 
 
 def _rewrite(node: fx.Node) -> bool:
@@ -103,24 +147,20 @@ def _rewrite(node: fx.Node) -> bool:
     if view.target not in (_VIEW, _UNSQUEEZE):
         return False
     shape = view.meta["val"].shape
-    written = argument(view, "size") if view.target is _VIEW else shape
-    given = [size if isinstance(size, int) else written[dim] for dim, size in enumerate(shape)]
-    if any(isinstance(size, torch.SymInt) for size in given):  # no argument of `view` has it
+    rank = len(shape)
+    groups = _grouped_dims(shape, dims)
+    if rank <= _USUAL_RANK or not groups or (len(groups) == rank and len(_factors(shape, dims)) == 1):
         return False
-    rank = len(given)
-    groups = _grouped_dims(given, dims)
-    is_inferred = any(isinstance(size, int) and size < 0 for size in given)
-    factors = _factors(given, dims)
-    if rank <= _USUAL_RANK or is_inferred or not groups or (len(groups) == rank and len(factors) == 1):
+    given = _sizes(view, node)
+    if any(isinstance(size, int) and size < 0 for size in given):
         return False
     permuted: Any = view.args[0]
-    for sizes, order in factors:
+    for sizes, order in _factors(given, dims):
         permuted = _insert_permute(node, permuted, sizes, order)
     node.replace_all_uses_with(permuted)
     for unread in nodes:
         if not unread.users:
             unread.graph.erase_node(unread)
-    _read_past_views(permuted)
     return True
 
 
@@ -134,13 +174,19 @@ class LowerPermuteRankPass(GraphPass):
 
     A permute that keeps more than six dims apart, as shuffles of volumes do, becomes two or more.
 
+    An unfold to more than six dims, as for windows of videos, unfolds the second of three dims instead.
+
     Helps: windows of images, as einops writes them. Backends limit the rank: 6 in XNNPACK.
     """
 
     def call(self, graph_module: fx.GraphModule) -> PassResult:
         modified = False
         for module in all_graph_modules(graph_module):
+            for node in module.graph.find_nodes(op="call_function", target=_UNFOLD):
+                modified = _rewrite_unfold(node) or modified
             # The last permute first: its rewrite erases those before it that nothing else reads.
             for node in reversed(module.graph.find_nodes(op="call_function", target=_PERMUTE)):
                 modified = _rewrite(node) or modified
+            for node in module.graph.find_nodes(op="call_function", target=_VIEW):
+                modified = _read_past_views(node) or modified
         return PassResult(graph_module, modified)

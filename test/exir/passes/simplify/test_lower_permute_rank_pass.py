@@ -33,6 +33,11 @@ def heads_of_windows(x: torch.Tensor) -> torch.Tensor:
     return x.view(1, 2, 2, 3, 2, 2, 2).permute(0, 3, 6, 1, 4, 2, 5).reshape(1, 6, 4, 4)
 
 
+def windows_of_volumes(x: torch.Tensor) -> torch.Tensor:
+    """[N, C, T, H, W] to [N, C, windows of T, of H, of W, 3, 2, 4]."""
+    return x.unfold(2, 3, 1).unfold(-3, 2, 2).unfold(4, 4, 3)
+
+
 # function, sizes of its operand → ranks of the permutes that remain
 CASES: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], tuple[int, ...], list[int]]] = {
     "windows of one image": (windows, (1, 4, 6, 3), [4]),
@@ -48,6 +53,13 @@ CASES: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], tuple[int, ...], 
         (6, 6, 6, 6),
         [3, 3, 6],
     ),
+    "windows of volumes": (
+        lambda x: windows_of_volumes(x).permute(0, 2, 3, 4, 1, 5, 6, 7).reshape(-1, 3, 24),
+        (2, 3, 4, 5, 8),
+        [4],
+    ),
+    "windows of volumes that nothing permutes": (windows_of_volumes, (2, 3, 4, 5, 8), []),
+    "windows of no volumes": (windows_of_volumes, (0, 3, 4, 5, 8), []),
     "two permutes": (
         lambda x: x.view(2, 3, 1, 4, 1, 5, 1).permute(0, 1, 4, 5, 6, 2, 3).permute(0, 1, 3, 6, 2, 4, 5).reshape(6, 20),
         (120,),
@@ -96,6 +108,22 @@ def test_a_shuffle_of_volumes_of_a_dynamic_batch_is_one_delegate() -> None:
     for batch in (2, 5):
         given = (torch.randn(batch, 36, 4, 5, 2),)
         assert torch.equal(torch.as_tensor(run(lowered.buffer, given)[0]), module(*given))
+
+
+def test_products_of_windows_of_a_dynamic_batch_of_volumes_are_one_delegate() -> None:
+    """As vit_pytorch's `vivit_with_moss` correlates neighbors: torch adds dims of size 1 to the other factor."""
+
+    def correlate(x: torch.Tensor) -> torch.Tensor:
+        return torch.einsum("bcthw,bcthwluv->bthwluv", x[:, :, :2, :2, :2], windows_of_volumes(x)).flatten(4)
+
+    module, inputs = Rearranged(correlate), (torch.randn(3, 3, 4, 5, 8),)
+    program = export(module, inputs, dynamic_shapes=({0: Dim("batch", min=1, max=5)},))
+    lowered = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()]).to_executorch()
+    assert lowered.verdict.methods[0].fallbacks == ()
+    assert len(lowered.verdict.methods[0].delegates) == 1
+    for batch in (1, 5):
+        given = (torch.randn(batch, 3, 4, 5, 8),)
+        torch.testing.assert_close(torch.as_tensor(run(lowered.buffer, given)[0]), module(*given))
 
 
 def test_a_dynamic_batch_stays_a_dim() -> None:
