@@ -177,7 +177,7 @@ TEST(Delegates, OptionsOfTheProcessChangeWhileOthersLoadAndExecute) {
   runtime::runtime_init();
   const std::unique_ptr<Module> module = two_sizes();
   ASSERT_EQ(module->load(), Error::Ok);
-  const std::string cache = testing::TempDir() + "options_of_the_process.cache";
+  const std::string cache = ::testing::TempDir() + "options_of_the_process.cache";
   std::atomic<bool> is_over{false};
   std::thread changes([&] {
     runtime::BackendOptions<3> options;
