@@ -63,13 +63,6 @@ struct Sums {
   __m256i low, high;
 };
 
-ET_AVX2_INLINE __m256i ints_at(const int8_t* bytes) {
-  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes));
-}
-ET_AVX2_INLINE __m256 floats_at(const int8_t* bytes) {
-  return _mm256_loadu_ps(reinterpret_cast<const float*>(bytes));
-}
-
 template <class Load>
 ET_AVX2_INLINE void add_pair(const Load& load, const int8_t* first, const int8_t* second,
                              size_t channel, const int8_t* weights, Sums& sums) {

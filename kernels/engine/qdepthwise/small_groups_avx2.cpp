@@ -15,13 +15,6 @@ namespace {
 constexpr QDepthwiseLayout kLayout = {1, 2, 0, 0};
 constexpr size_t kBlock = kLayout.block(), kStepBytes = kLayout.step_bytes(), kPoints = 4;
 
-ET_AVX2_INLINE __m256i ints_at(const int8_t* bytes) {
-  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes));
-}
-ET_AVX2_INLINE __m256 floats_at(const int8_t* bytes) {
-  return _mm256_loadu_ps(reinterpret_cast<const float*>(bytes));
-}
-
 /// The inputs of a block's `count` outputs, kBlock or half as many, as pairs.
 ET_AVX2_INLINE __m256i pairs_at(const int8_t* pixel, size_t count) {
   __m128i bytes = _mm_setzero_si128();

@@ -1,5 +1,5 @@
 // Copyright (c) the project's authors. BSD-3-Clause; see LICENSE.
-// Requantization of 16 sums at once for AVX2, as qgemm.h says.
+// Packed numbers, and requantization of 16 sums at once for AVX2, as qgemm.h says.
 #pragma once
 
 #include <executorch/kernels/engine/qgemm/tiles.h>
@@ -11,6 +11,13 @@
 #define ET_AVX2_INLINE ET_AVX2 inline __attribute__((always_inline))
 
 namespace executorch::kernels::engine {
+
+ET_AVX2_INLINE __m256i ints_at(const int8_t* bytes) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes));
+}
+ET_AVX2_INLINE __m256 floats_at(const int8_t* bytes) {
+  return _mm256_loadu_ps(reinterpret_cast<const float*>(bytes));
+}
 
 /// Words that saturation to bytes and the lower limit complete. Clamps to the upper limit first, in
 /// floats: conversion makes numbers beyond int32 the smallest integer.
